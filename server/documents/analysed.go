@@ -50,9 +50,10 @@ func putAnalysed(tx *sqldb.Tx, rows [][]any) {
 // Analysed returns documents as segments, packed, by id. Those that are not stored so are missing.
 func (s *Snapshot) Analysed(ctx context.Context, ids []string) (map[string][]byte, error) {
 	return lockedTo(s, func() (map[string][]byte, error) {
-		return sqldb.MapWhole[string, []byte](ctx, s.tx, `SELECT id, body FROM documents JOIN analysed
-			ON analysed.document = documents.row AND analysed.changed = documents.changed
-			WHERE id IN (SELECT value FROM json_each(?))`, sqldb.JSON{V: ids})
+		return sqldb.MapWhole[string, []byte](ctx, s.tx, `SELECT documents.id, body FROM documents
+			JOIN changes ON changes.document = documents.row
+			JOIN analysed ON analysed.document = documents.row AND analysed.changed = changes.number
+			WHERE documents.id IN (SELECT value FROM json_each(?))`, sqldb.JSON{V: ids})
 	})
 }
 

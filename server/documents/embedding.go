@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"quarry/server/index"
+	"quarry/server/index/vector"
 	"quarry/server/sqldb"
 )
 
@@ -15,15 +16,19 @@ const embedAtOnce = 64
 // Embed gives the passages of all documents vectors by a model, and puts the documents into the log again, so that its
 // followers get the vectors.
 func (s *Store) Embed(ctx context.Context, pass index.Embedding) error {
-	model, vectorise, opened := pass.Model, s.Vectorise(pass.Model, pass.Vectors), make(map[string]bool)
+	model, opened := pass.Model, make(map[string]bool)
+	vectorise := s.Vectorise(model, &Embedder{Ask: pass.Vectors,
+		Put: func(ctx context.Context, keys []vector.Key, values [][]float32, dimensions int) error {
+			return s.Change(ctx, func(tx *sqldb.Tx) { PutVectors(tx, model, keys, values, dimensions) })
+		}})
 	for before := int64(math.MaxInt64); ; {
 		waiting := pass.Fresh(opened)
-		rows, texts, err := s.unembedded(ctx, model, waiting, before)
+		rows, logged, texts, err := s.unembedded(ctx, model, waiting, before)
 		if err == nil && len(texts) > 0 {
 			_, err = vectorise(ctx, texts)
 		}
 		if err == nil {
-			err = s.noteEmbedded(ctx, model, rows)
+			err = s.noteEmbedded(ctx, model, logged)
 		}
 		if err != nil {
 			return fmt.Errorf("embed: %w", err)
@@ -41,18 +46,20 @@ func (s *Store) Embed(ctx context.Context, pass index.Embedding) error {
 	}
 }
 
-// unembedded returns the waiting documents without vectors by a model, or else some of the newest before a row, and their
-// texts.
+// unembedded returns the waiting documents without vectors by a model, or else some of the newest before a row, their
+// changes and their texts.
 func (s *Store) unembedded(ctx context.Context, model string, waiting []string, before int64) (
-	rows []*Row, texts []string, err error) {
+	rows []*Row, logged map[int64]change, texts []string, err error) {
 	err = s.Read(ctx, func(tx sqldb.Querier) error {
 		from := s.Reader(tx)
+		const lacking = "WHERE EXISTS (SELECT 1 FROM changes WHERE document = row AND vectors <> ?) AND "
 		if len(waiting) > 0 {
-			rows, err = from.Rows(ctx, "WHERE vectors <> ? AND id IN (SELECT value FROM json_each(?))", model,
-				sqldb.JSON{V: waiting})
+			rows, err = from.Rows(ctx, lacking+"id IN (SELECT value FROM json_each(?))", model, sqldb.JSON{V: waiting})
 		} else {
-			rows, err = from.Rows(ctx, "WHERE vectors <> ? AND row < ? ORDER BY row DESC LIMIT ?", model, before,
-				embedAtOnce)
+			rows, err = from.Rows(ctx, lacking+"row < ? ORDER BY row DESC LIMIT ?", model, before, embedAtOnce)
+		}
+		if err == nil {
+			logged, err = from.logged(ctx, rows)
 		}
 		if err != nil {
 			return err
@@ -68,27 +75,29 @@ func (s *Store) unembedded(ctx context.Context, model string, waiting []string, 
 		}
 		return err
 	})
-	return rows, texts, err
+	return rows, logged, texts, err
 }
 
 // noteEmbedded puts documents into the log again that were not changed meanwhile.
-func (s *Store) noteEmbedded(ctx context.Context, model string, rows []*Row) error {
+func (s *Store) noteEmbedded(ctx context.Context, model string, logged map[int64]change) error {
 	return s.Change(ctx, func(tx *sqldb.Tx) {
 		m, err := s.state(ctx, tx)
 		tx.Fail(err)
-		for _, row := range rows {
-			m.sequence++
-			tx.Exec("UPDATE documents SET vectors = ?, changed = ?, texted = ? WHERE row = ? AND changed = ?", model,
-				m.sequence, m.sequence, row.Number, row.Changed)
+		for _, c := range logged {
+			m.Generation++
+			tx.Exec("UPDATE changes SET vectors = ?, number = ?, texted = ? WHERE document = ? AND number = ?", model,
+				m.Generation, m.Generation, c.row, c.number)
 		}
-		tx.Exec("UPDATE library SET sequence = ?, model = ?", m.sequence, model)
+		tx.Exec("UPDATE meta SET generation = ?", m.Generation)
+		UseModel(tx, model)
 	})
 }
 
 // embedded is how far Embed is.
 func embedded(ctx context.Context, db sqldb.Querier, model string) (e index.Embedded, err error) {
 	err = sqldb.GetWhole(ctx, db, []any{&e.Done, &e.Total, &e.Refused}, `SELECT
-		coalesce((SELECT CAST(sum(chunks) AS BIGINT) FROM documents WHERE vectors = ?), 0), chunks,
-		(SELECT count(*) FROM embeddings WHERE model = ? AND length(vector) = 0) FROM library`, model, model)
+		coalesce((SELECT CAST(sum(chunks) AS BIGINT) FROM documents JOIN changes ON document = row WHERE vectors = ?), 0),
+		chunks,
+		(SELECT count(*) FROM refused_texts WHERE model = ?) FROM meta`, model, model)
 	return e, err
 }

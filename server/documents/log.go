@@ -1,6 +1,7 @@
 package documents
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"slices"
@@ -41,32 +42,24 @@ type Put struct {
 // changed again behind that part, it lacks the earlier change, too.
 func (s *Snapshot) Changes(ctx context.Context, position int64, whole bool, limit int) (found Changes, err error) {
 	err = s.locked(func() error {
-		type change struct {
-			number int64
-			id     string // empty: not removed
-		}
-		list, err := sqldb.SelectWhole(ctx, s.tx, func(c *change) []any { return []any{&c.number, &c.id} },
-			`SELECT changed, id FROM (SELECT changed, '' AS id FROM documents WHERE changed > ?
-			UNION ALL SELECT changed, id FROM removals WHERE changed > ?) AS changes ORDER BY changed LIMIT ?`, position, position, limit)
+		list, err := selectChanges(ctx, s.tx, "number > ? ORDER BY number LIMIT ?", position, limit)
 		if err != nil {
 			return err
 		}
-		found.Last, found.Total = s.state.sequence, s.state.documents
+		found.Last, found.Total = s.State.Generation, s.State.Documents
 		if len(list) == limit {
 			found.Last = list[limit-1].number
 		}
-		rows, err := s.read.Rows(ctx, "WHERE changed > ? AND changed <= ? ORDER BY changed", position, found.Last)
+		rows, changes, err := s.changed(ctx, list)
 		if err != nil {
 			return err
 		}
 		if most := Fitting(rows); most < len(rows) {
-			rows, found.Last = rows[:most], rows[most].Changed-1
+			rows, found.Last = rows[:most], changes[rows[most].Number].number-1
 		}
-		if found.Last < s.state.sequence {
-			err := sqldb.GetWhole(ctx, s.tx, []any{&found.Left},
-				`SELECT (SELECT count(*) FROM documents WHERE changed > ?) +
-				(SELECT count(*) FROM removals WHERE changed > ?)`, found.Last, found.Last)
-			if err != nil {
+		if found.Last < s.State.Generation {
+			if err := sqldb.GetWhole(ctx, s.tx, []any{&found.Left}, "SELECT count(*) FROM changes WHERE number > ?",
+				found.Last); err != nil {
 				return err
 			}
 		}
@@ -77,15 +70,55 @@ func (s *Snapshot) Changes(ctx context.Context, position int64, whole bool, limi
 		}
 		stored, err := s.read.Whole(ctx, rows...)
 		for i, d := range stored {
+			c := changes[rows[i].Number]
 			d.Hidden = d.Hidden || rows[i].Damaged // nobody sees what cannot be read
-			found.Put = append(found.Put, Put{Document: d, Changed: rows[i].Changed, New: rows[i].Number > position,
-				AccessAlone: whole && rows[i].Texted <= position && !rows[i].Damaged})
+			found.Put = append(found.Put, Put{Document: d, Changed: c.number, New: c.row > position,
+				AccessAlone: whole && c.texted <= position && !rows[i].Damaged})
 		}
-		if err == nil && whole && !s.state.counting {
+		if err == nil && whole {
 			found.Replaced, err = s.replaced(ctx, position, found.ids())
 		}
 		return err
 	})
+	return found, err
+}
+
+// change is a row of the log.
+type change struct {
+	number, row, texted int64
+	id                  string // empty: not removed
+}
+
+func selectChanges(ctx context.Context, db sqldb.Querier, where string, args ...any) ([]change, error) {
+	return sqldb.SelectWhole(ctx, db, func(c *change) []any { return []any{&c.number, &c.row, &c.texted, &c.id} },
+		"SELECT number, coalesce(document, 0), texted, coalesce(id, '') FROM changes WHERE "+where, args...)
+}
+
+// changed returns the rows of changed documents in the order of their changes, and these by row.
+func (s *Snapshot) changed(ctx context.Context, list []change) ([]*Row, map[int64]change, error) {
+	var numbers []int64
+	changes := make(map[int64]change, len(list))
+	for _, c := range list {
+		if c.id == "" {
+			numbers, changes[c.row] = append(numbers, c.row), c
+		}
+	}
+	rows, err := s.read.Rows(ctx, "WHERE row IN "+listed, sqldb.JSON{V: numbers})
+	at := func(row *Row) int64 { return changes[row.Number].number }
+	slices.SortFunc(rows, func(a, b *Row) int { return cmp.Compare(at(a), at(b)) })
+	return rows, changes, err
+}
+
+// logged returns the last changes of documents, by row.
+func (r *Reader) logged(ctx context.Context, rows []*Row) (map[int64]change, error) {
+	numbers, found := make([]int64, len(rows)), make(map[int64]change, len(rows))
+	for i, row := range rows {
+		numbers[i] = row.Number
+	}
+	list, err := selectChanges(ctx, r, "document IN "+listed, sqldb.JSON{V: numbers})
+	for _, c := range list {
+		found[c.row] = c
+	}
 	return found, err
 }
 
@@ -105,9 +138,9 @@ type Refusal struct{ ID, Reason string }
 // not index, then those that were changed behind the position; at most limit.
 func (s *Store) Unindexed(ctx context.Context, name string, position int64, limit int) ([]string, error) {
 	return sqldb.ColumnWhole[string](ctx, s.DB.Pool(),
-		`SELECT id FROM (SELECT id, changed FROM documents WHERE changed > ?
-		UNION ALL SELECT id, changed FROM removals WHERE changed > ?
-		UNION ALL SELECT document, 0 FROM refusals WHERE follower = ?) AS changes ORDER BY changed, id LIMIT ?`, position, position, name, limit)
+		`SELECT id FROM (SELECT coalesce(changes.id, documents.id) AS id, number FROM changes
+		LEFT JOIN documents ON row = document WHERE number > ?
+		UNION ALL SELECT document, 0 FROM refusals WHERE follower = ?) AS list ORDER BY number, id LIMIT ?`, position, name, limit)
 }
 
 // Refused returns the documents that a follower could not index, at most limit, and their number.
@@ -134,17 +167,12 @@ func (s *Store) RetryRefused(ctx context.Context) error {
 		m, err := s.state(ctx, tx)
 		tx.Fail(err)
 		for _, id := range ids {
-			m.sequence++
-			tx.Exec("UPDATE documents SET changed = ?, texted = ? WHERE id = ?", m.sequence, m.sequence, id)
+			m.Generation++
+			tx.Exec(`UPDATE changes SET number = ?, texted = ?
+				WHERE document = (SELECT row FROM documents WHERE id = ?)`, m.Generation, m.Generation, id)
 		}
-		tx.Exec("UPDATE library SET sequence = ?", m.sequence)
+		tx.Exec("UPDATE meta SET generation = ?", m.Generation)
 	})
-}
-
-// Last returns which store this is, and the number of the last change.
-func (s *Store) Last(ctx context.Context) (store string, sequence int64, err error) {
-	m, err := s.state(ctx, s.DB.Pool())
-	return m.store, m.sequence, err
 }
 
 // Lease makes holder the only process that follows the log under a name, until a time, unless another one is. It
@@ -155,7 +183,7 @@ func (s *Store) Lease(ctx context.Context, name, holder string, until time.Time)
 			ON CONFLICT (name) DO NOTHING`, name, holder)
 		has, end := "", int64(0)
 		tx.Row(sql.ErrNoRows, []any{&position, &has, &end}, "SELECT position, holder, until FROM followers WHERE name = ?", name)
-		if ok = has == holder || end < s.now().UnixMicro(); ok {
+		if ok = has == holder || end < s.Now().UnixMicro(); ok {
 			tx.Exec("UPDATE followers SET holder = ?, until = ? WHERE name = ?", holder, until.UnixMicro(), name)
 		}
 	})
@@ -224,9 +252,3 @@ func forgetParts(tx *sqldb.Tx, name string) {
 	tx.Exec("DELETE FROM refusals WHERE follower = ?", name)
 	tx.Exec("DELETE FROM followers WHERE substr(name, 1, ?) = ?", utf8.RuneCountInString(name)+1, name+"/")
 }
-
-// Model returns the embedding model that was used last; empty if there is none.
-func (s *Snapshot) Model() string { return s.state.model }
-
-// Store returns which store this is.
-func (s *Snapshot) Store() string { return s.state.store }

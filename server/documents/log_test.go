@@ -158,7 +158,7 @@ func TestChangesFit(t *testing.T) {
 	}
 	defer shown.Close()
 	var seen []string
-	for position, parts := int64(0), 0; position < shown.Sequence(); parts++ {
+	for position, parts := int64(0), 0; position < shown.State.Generation; parts++ {
 		changes, err := shown.Changes(t.Context(), position, false, 100)
 		if err != nil || parts > 1 || changes.Last <= position {
 			t.Fatalf("part %d ends at %d, %v", parts, changes.Last, err)

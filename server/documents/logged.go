@@ -1,6 +1,7 @@
 package documents
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -26,16 +27,16 @@ type write struct {
 }
 
 // Begin implements Written.
-func (w *write) Begin(now State) (replaced func(int, index.Document)) {
+func (w *write) Begin(ctx context.Context, tx sqldb.Querier) (replaced func(int, index.Document), err error) {
 	w.replaced, w.words = nil, make(map[int][]byte)
-	if w.counting = now.(state).counting; w.counting {
-		return func(_ int, old index.Document) { w.replaced = append(w.replaced, old) }
+	if w.counting, err = countsWords(ctx, tx); w.counting {
+		return func(_ int, old index.Document) { w.replaced = append(w.replaced, old) }, nil
 	}
 	worded := func(c Change) bool { return c.Patches == nil }
-	if len(w.changes) > replacedAtOnce || !slices.ContainsFunc(w.changes, worded) {
-		return nil
+	if err != nil || len(w.changes) > replacedAtOnce || !slices.ContainsFunc(w.changes, worded) {
+		return nil, err
 	}
-	return func(n int, old index.Document) { w.words[n] = w.store.wordsOf(&old) }
+	return func(n int, old index.Document) { w.words[n] = w.store.wordsOf(&old) }, nil
 }
 
 // Prepare implements Written.
@@ -68,58 +69,60 @@ func isAccessAlone(i *Item) bool {
 }
 
 // Store implements Written.
-func (w *write) Store(ctx context.Context, tx *sqldb.Tx, plan *Plan, before State) error {
-	m := before.(state)
-	if plan.Nothing() {
-		return nil
+func (w *write) Store(ctx context.Context, tx *sqldb.Tx, plan *Plan, _ State) error {
+	if counting, err := countsWords(ctx, tx); err != nil || counting != w.counting {
+		return cmp.Or(err, ErrOvertaken)
 	}
-	if m.counting != w.counting {
-		return ErrOvertaken
+	before, err := w.store.Reader(tx).logged(ctx, plan.stored())
+	if err != nil {
+		return err
 	}
-	rows := Rows{Packer: w.store.Packer, Logged: true}
-	now := w.store.now().UnixMicro()
 	var gone []int64
 	var added []string // ids of documents that may have been removed before
-	var removals, analysed, replaced [][]any
+	var changes, analysed, replaced [][]any
 	for n := range plan.Items {
 		i := &plan.Items[n]
 		if i.Keep {
 			continue
 		}
-		m.sequence++
-		i.Row = m.sequence
-		texted, addedAt := m.sequence, now
+		texted, since := i.Number, before[i.Row].texted
 		if i.Old == nil {
 			added = append(added, i.ID)
-		} else {
-			i.Row, addedAt = i.Old.Number, i.Old.Added
 		}
+		change := []any{i.Number, i.Row, nil}
 		if i.Put == nil {
-			gone, removals = append(gone, i.Row), append(removals, []any{i.ID, m.sequence})
+			gone, change = append(gone, i.Row), []any{i.Number, nil, i.ID}
 		} else if isAccessAlone(i) {
-			texted = i.Old.Texted
+			texted = since
 		}
-		if words := w.words[n]; words != nil && texted == m.sequence && !i.Unread {
-			replaced = append(replaced, []any{m.sequence, i.ID, i.Old.Texted, analysis.Version, words})
+		changes = append(changes, append(change, texted, ""))
+		if words := w.words[n]; words != nil && texted == i.Number && !i.Unread {
+			replaced = append(replaced, []any{i.Number, i.ID, since, analysis.Version, words})
 		}
 		if i.Put != nil && w.counting {
-			analysed = append(analysed, []any{i.Row, m.sequence, w.analysed[len(analysed)]})
+			analysed = append(analysed, []any{i.Row, i.Number, w.analysed[len(analysed)]})
 		}
-		rows.Add(tx, i, m.sequence, texted, addedAt)
 	}
 	if w.counting {
 		w.counts.add(tx)
 		putAnalysed(tx, analysed)
 	}
-	rows.Flush(tx)
 	if len(replaced) > 0 {
 		tx.Insert("replaced (changed, id, since, analyser, words)", replaced, "")
-		tx.Exec("DELETE FROM replaced WHERE changed <= ?", m.sequence-replacedKept)
+		tx.Exec("DELETE FROM replaced WHERE changed <= (SELECT generation FROM meta) - ?", replacedKept)
 	}
-	sqldb.ExecList(tx, "DELETE FROM analysed WHERE document IN (SELECT CAST(value AS BIGINT) FROM json_each(?))", gone)
-	sqldb.ExecList(tx, "DELETE FROM removals WHERE id IN (SELECT value FROM json_each(?))", added)
-	tx.Insert("removals (id, changed)", removals, "")
-	tx.Exec("UPDATE library SET sequence = ?, documents = documents + ?, chunks = chunks + ?", m.sequence, rows.Documents,
-		rows.Chunks)
+	for _, table := range []string{"changes", "analysed"} {
+		sqldb.ExecList(tx, "DELETE FROM "+table+" WHERE document IN "+listed, gone)
+	}
+	sqldb.ExecList(tx, "DELETE FROM changes WHERE id IN (SELECT value FROM json_each(?))", added)
+	tx.Insert("changes (number, document, id, texted, vectors)", changes, ` ON CONFLICT (document) DO UPDATE SET
+		number = excluded.number, texted = excluded.texted,
+		vectors = CASE WHEN excluded.texted = excluded.number THEN '' ELSE changes.vectors END`)
 	return nil
+}
+
+// countsWords reports whether the store counts words.
+func countsWords(ctx context.Context, db sqldb.Querier) (counting bool, err error) {
+	err = sqldb.GetWhole(ctx, db, []any{&counting}, "SELECT EXISTS (SELECT 1 FROM statistics)")
+	return counting, err
 }

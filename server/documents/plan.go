@@ -18,7 +18,8 @@ type Item struct {
 	Unread   bool // Old is damaged: it is not known what the document said
 
 	Groups []Group // the chunks of Put once they are packed
-	Row    int64   // the number of the row, once it is known
+	// Once the item is stored: the numbers of the row and of the change.
+	Row, Number int64
 }
 
 // Plan is what changes do to the documents that are stored.

@@ -16,7 +16,6 @@ import (
 type Reader struct {
 	sqldb.Querier
 	Packer *Packer
-	Logged bool // rows have LogColumns
 	// Sees reports whether access admits a document whose row is lost, by what is known of its rights elsewhere; nil:
 	// nobody sees it.
 	Sees func(id string, access index.Access) bool
@@ -164,14 +163,6 @@ func (r *Reader) RowNumbers(ctx context.Context) (first, end int64, err error) {
 	return first, end, err
 }
 
-// columns are those of a row.
-func (r *Reader) columns() string {
-	if r.Logged {
-		return Columns + ", " + LogColumns
-	}
-	return Columns
-}
-
 // each calls yield for rows, without unpacking their details.
 func (r *Reader) each(ctx context.Context, yield func(*Row) error, where string, args ...any) error {
 	return sqldb.EachWhole(ctx, r, func(scanned *sql.Rows) error {
@@ -180,17 +171,13 @@ func (r *Reader) each(ctx context.Context, yield func(*Row) error, where string,
 			return err
 		}
 		return yield(row)
-	}, "SELECT "+r.columns()+" FROM documents "+where, args...)
+	}, "SELECT "+Columns+" FROM documents "+where, args...)
 }
 
 // scan reads a row and checks its seal.
 func (r *Reader) scan(scanned *sql.Rows) (*Row, error) {
 	row := new(Row)
-	var logged []any
-	if r.Logged {
-		logged = []any{&row.Changed, &row.Texted, &row.Added}
-	}
-	if err := row.Scan(scanned, logged...); err != nil {
+	if err := row.Scan(scanned); err != nil {
 		return nil, err
 	}
 	if !isSealed(row.Detail) {

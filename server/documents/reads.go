@@ -14,8 +14,7 @@ import (
 
 // Reads are the methods of a snapshot that read documents without an index of their words.
 type Reads struct {
-	Read  func(func(*Reader) error) error // calls with the reader of the snapshot
-	Added string                          // the condition that rows were stored first after a time
+	Read func(func(*Reader) error) error // calls with the reader of the snapshot
 
 	mutex sync.Mutex
 	found Damages
@@ -196,8 +195,8 @@ func (r *Reads) Resolve(ctx context.Context, f index.Filter) (_ index.Filter, er
 	}
 	f.Among = []string{}
 	err = r.Read(func(from *Reader) error {
-		found, err := sqldb.ColumnWhole[string](ctx, from, "SELECT id FROM documents WHERE "+r.Added,
-			f.AddedSince.UnixMicro())
+		found, err := sqldb.ColumnWhole[string](ctx, from, `SELECT id FROM documents
+			WHERE row >= (SELECT min(document) FROM additions WHERE at > ?)`, f.AddedSince.UnixMicro())
 		f.Among = append(f.Among, found...)
 		return err
 	})

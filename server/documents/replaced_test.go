@@ -33,7 +33,7 @@ func TestReplacedWords(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer shown.Close()
-			now := history[shown.Sequence()]
+			now := history[shown.State.Generation]
 			for position, then := range history {
 				want := map[string]segment.Delta{}
 				for id, d := range then {
@@ -92,11 +92,11 @@ func changeRandomly(t *testing.T, x *Store) map[int64]map[string]index.Document 
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := x.state(t.Context(), x.DB.Pool())
+		m, err := x.State(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		history[m.sequence] = maps.Clone(now)
+		history[m.Generation] = maps.Clone(now)
 	}
 	return history
 }

@@ -15,22 +15,15 @@ import (
 
 // Row is the row of a document.
 type Row struct {
-	index.Stored        // Damaged: Cause says why
-	Number       int64  // 0: a new row, which has none yet
+	index.Stored // Damaged: Cause says why
+	Number       int64
 	Hash         []byte // see Hash
 	Detail       []byte // packed: what Document does not have yet; nil when it has all
 	Cause        error
-
-	// With a log: the numbers of the last change and of the last one of more than access, sets and visibility, and when
-	// the document was first stored, in microseconds since 1970.
-	Changed, Texted, Added int64
 }
 
 // Columns are those of a row, as Scan reads and Values returns them.
 const Columns = "row, id, hash, source, origin, title, link, type, created_at, updated_at, hidden, chunks, detail"
-
-// LogColumns follow in a database with a log of its changes.
-const LogColumns = "changed, texted, added_at"
 
 // Lost returns the row of a document of which only the id is known.
 func Lost(id string, cause error) *Row {
@@ -58,10 +51,10 @@ const inID = "="
 // fileOf returns the origin of which an id is made.
 func fileOf(id string) (origin string, ok bool) { return strings.CutPrefix(id, "file:") }
 
-// Scan reads Columns, and more behind them.
-func (r *Row) Scan(row *sql.Rows, more ...any) error {
-	err := row.Scan(append([]any{&r.Number, &r.ID, &r.Hash, &r.Source, &r.Origin, &r.Title, &r.Link, &r.Type,
-		(*sqldb.Micros)(&r.CreatedAt), (*sqldb.Micros)(&r.UpdatedAt), &r.Hidden, &r.ChunkCount, &r.Detail}, more...)...)
+// Scan reads Columns.
+func (r *Row) Scan(row *sql.Rows) error {
+	err := row.Scan(&r.Number, &r.ID, &r.Hash, &r.Source, &r.Origin, &r.Title, &r.Link, &r.Type,
+		(*sqldb.Micros)(&r.CreatedAt), (*sqldb.Micros)(&r.UpdatedAt), &r.Hidden, &r.ChunkCount, &r.Detail)
 	if origin, ok := fileOf(r.ID); ok && r.Origin == inID {
 		if r.Origin = origin; r.Link == inID {
 			r.Link = "file://" + origin
@@ -70,29 +63,16 @@ func (r *Row) Scan(row *sql.Rows, more ...any) error {
 	return err
 }
 
-// Values returns the values of Columns, and more behind them. In a database with a log, which older servers may read
-// beside this one, nothing is left to the id.
-func (r *Row) Values(more ...any) []any {
-	number, origin, link := any(r.Number), r.Origin, r.Link
-	if file, ok := fileOf(r.ID); ok && file == origin && len(more) == 0 {
+// Values returns the values of Columns.
+func (r *Row) Values() []any {
+	origin, link := r.Origin, r.Link
+	if file, ok := fileOf(r.ID); ok && file == origin {
 		if origin = inID; link == "file://"+file {
 			link = inID
 		}
 	}
-	if r.Number == 0 {
-		number = nil
-	}
-	return append([]any{number, r.ID, r.Hash, r.Source, origin, r.Title, link, r.Type, sqldb.Micros(r.CreatedAt),
-		sqldb.Micros(r.UpdatedAt), bit(r.Hidden), r.ChunkCount, r.Detail}, more...)
-}
-
-// Replaced returns the assignments that give the row with an id the values of an inserted one.
-func Replaced() string {
-	var assigned []string
-	for _, name := range strings.Split(Columns, ", ")[2:] {
-		assigned = append(assigned, name+" = excluded."+name)
-	}
-	return strings.Join(assigned, ", ")
+	return []any{r.Number, r.ID, r.Hash, r.Source, origin, r.Title, link, r.Type, sqldb.Micros(r.CreatedAt),
+		sqldb.Micros(r.UpdatedAt), bit(r.Hidden), r.ChunkCount, r.Detail}
 }
 
 // Owner returns the origin of the document, as far as it is known.

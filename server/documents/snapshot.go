@@ -17,7 +17,7 @@ var errClosed = errors.New("the snapshot is closed")
 // ranks and counts. Its methods run one after another, as they share a transaction.
 type Snapshot struct {
 	Reads
-	state  state
+	State  State
 	tx     *sql.Tx
 	done   func()
 	read   *Reader
@@ -50,8 +50,7 @@ func (s *Store) Snapshot(ctx context.Context) (*Snapshot, error) {
 		done()
 		return nil, err
 	}
-	shown := &Snapshot{state: m, tx: tx, done: done, read: s.Reader(tx), server: s.pool != nil}
-	shown.Reads.Added = "added_at > ?"
+	shown := &Snapshot{State: m, tx: tx, done: done, read: s.Reader(tx), server: s.pool != nil}
 	shown.Reads.Read = func(read func(*Reader) error) error {
 		return shown.locked(func() error { return read(shown.read) })
 	}
@@ -72,21 +71,15 @@ func (s *Snapshot) Close() {
 // View is a view of documents for an index of their words.
 type View struct {
 	*Reader
-	Added         string // see Reads
-	Version       string
-	Sequence      int64 // the number of the last change
-	Count, Chunks int
-	Close         func()
+	State
+	Close func()
 }
 
 // View returns what an index reads of the snapshot, which it closes.
-func (s *Snapshot) View() View {
-	return View{Reader: s.read, Added: s.Added, Version: s.Version(), Sequence: s.Sequence(), Count: s.state.documents,
-		Chunks: s.state.chunks, Close: s.Close}
-}
+func (s *Snapshot) View() View { return View{s.read, s.State, s.Close} }
 
 // Version implements index.Snapshot.
-func (s *Snapshot) Version() string { return s.state.Version() }
+func (s *Snapshot) Version() string { return s.State.Version() }
 
 // locked calls f while no other method uses the transaction.
 func (s *Snapshot) locked(f func() error) error {
@@ -126,13 +119,13 @@ func (s *Snapshot) readable(ctx context.Context, ids []string) ([]*Row, error) {
 
 // Stats implements index.Snapshot. Bytes are those of the database.
 func (s *Snapshot) Stats(ctx context.Context) (stats index.Stats, err error) {
-	stats = index.Stats{Documents: s.state.documents, Chunks: s.state.chunks, VectorModel: s.state.model}
+	stats = index.Stats{Documents: s.State.Documents, Chunks: s.State.Chunks, VectorModel: s.State.Model}
 	err = s.locked(func() error {
-		e, err := embedded(ctx, s.tx, s.state.model)
+		e, err := embedded(ctx, s.tx, s.State.Model)
 		if err != nil {
 			return err
 		}
-		if stats.Refused = e.Refused; s.state.model != "" {
+		if stats.Refused = e.Refused; s.State.Model != "" {
 			stats.Vectors = max(0, e.Done-e.Refused)
 		}
 		size := "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
@@ -151,15 +144,16 @@ func (s *Snapshot) Versions(ctx context.Context, ids []string, access index.Acce
 	versions := make(map[string]int64, len(ids))
 	err := s.locked(func() error {
 		rows, err := s.readable(ctx, ids)
+		if err != nil {
+			return err
+		}
+		logged, err := s.read.logged(ctx, rows)
 		for _, row := range rows {
 			if access.Admits(&row.Document) {
-				versions[row.ID] = row.Changed
+				versions[row.ID] = logged[row.Number].number
 			}
 		}
 		return err
 	})
 	return versions, err
 }
-
-// Sequence returns the number of the last change that the snapshot shows.
-func (s *Snapshot) Sequence() int64 { return s.state.sequence }

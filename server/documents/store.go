@@ -49,16 +49,14 @@ type Store struct {
 	Tables
 	pool      *postgres.Pool      // of the database; nil: a file
 	snapshots *semaphore.Weighted // that may be open; nil: any number
-	now       func() time.Time
-	id        string // which store was opened; empty: another one may take its place
 }
 
 // Open opens or creates a store. Errors: those of sqlite.Open or postgres.Pool.Store.
 func Open(ctx context.Context, options Options) (*Store, error) {
-	s := &Store{Tables: Tables{Logged: true, Log: cmp.Or(options.Log, slog.New(slog.DiscardHandler))}, now: options.Now}
+	s := &Store{Tables: Tables{Log: cmp.Or(options.Log, slog.New(slog.DiscardHandler)), Now: options.Now}}
 	s.PackWithDictionaries()
-	if s.now == nil {
-		s.now = time.Now
+	if s.Now == nil {
+		s.Now = time.Now
 	}
 	open := s.openFile
 	if options.Database != "" {
@@ -71,12 +69,11 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 		return nil, fmt.Errorf("open the documents: %w", err)
 	}
 	s.Engine = s.apply
-	s.State = func(ctx context.Context, tx sqldb.Querier) (State, error) { return s.state(ctx, tx) }
-	m, err := readState(ctx, s.DB.Pool())
+	m, err := ReadState(ctx, s.DB.Pool())
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the documents: %w", err), s.Close())
 	}
-	s.id = m.store
+	s.opened = m.Store
 	return s, nil
 }
 
@@ -165,44 +162,12 @@ func (s *Store) Close() error {
 	return err
 }
 
-// state is the row of the table library.
-type state struct {
-	store             string
-	sequence          int64
-	documents, chunks int
-	model             string
-	counting          bool // words are counted
-}
-
-// Version implements State.
-func (m state) Version() string { return fmt.Sprintf("%s.%d", m.store, m.sequence) }
-
-func readState(ctx context.Context, db sqldb.Querier) (m state, err error) {
-	err = sqldb.GetWhole(ctx, db, []any{&m.store, &m.sequence, &m.documents, &m.chunks, &m.model, &m.counting},
-		"SELECT store, sequence, documents, chunks, model, EXISTS (SELECT 1 FROM statistics) FROM library")
-	if errors.Is(err, sql.ErrNoRows) {
-		err = fmt.Errorf("read the state of the library: %w", fault.ErrDamaged)
-	}
-	return m, err
-}
-
-// state returns the state of the store that was opened; fault.ErrReplaced if it was removed, or another one took its
-// place.
-func (s *Store) state(ctx context.Context, db sqldb.Querier) (state, error) {
-	m, err := readState(ctx, db)
-	var answer interface{ SQLState() string }
-	if errors.As(err, &answer) && answer.SQLState() == "42P01" || err == nil && s.id != "" && m.store != s.id { // no such table
-		err = fmt.Errorf("read the state of the library: %w", fault.ErrReplaced)
-	}
-	return m, err
-}
-
 // MayBeReplaced lets other documents take the place of those that were opened: who follows the store begins again.
-func (s *Store) MayBeReplaced() { s.id = "" }
+func (s *Store) MayBeReplaced() { s.opened = "" }
 
 // Replaced reports whether the store was removed, or another one took its place.
 func (s *Store) Replaced(ctx context.Context) (bool, error) {
-	_, err := s.state(ctx, s.DB.Pool())
+	_, err := s.State(ctx)
 	if errors.Is(err, fault.ErrReplaced) {
 		return true, nil
 	}

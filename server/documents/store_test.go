@@ -89,8 +89,8 @@ func TestOvertakenWrite(t *testing.T) {
 	}
 	defer shown.Close()
 	counts, err := shown.Counts(t.Context(), []string{"walrus", "seal", "otter"})
-	if err != nil || len(counts) != 2 || counts["seal"].Documents != 1 || counts["otter"].Documents != 1 || shown.Sequence() != 4 {
-		t.Errorf("words %v at change %d, %v", counts, shown.Sequence(), err)
+	if err != nil || len(counts) != 2 || counts["seal"].Documents != 1 || counts["otter"].Documents != 1 || shown.State.Generation != 4 {
+		t.Errorf("words %v at change %d, %v", counts, shown.State.Generation, err)
 	}
 }
 
@@ -244,6 +244,24 @@ func TestForgottenDocuments(t *testing.T) {
 	}
 }
 
+// TestLostRowNumber stores a document whose row was found by its id, but not the row's number: chunks of row 0 could not
+// be read.
+func TestLostRowNumber(t *testing.T) {
+	x := open(t, t.TempDir())
+	defer func() { _ = x.Close() }()
+	whole := Canonical(page("a", "walrus"))
+	lost := &Plan{Items: []Item{{Change: Change{ID: whole.ID, Put: &whole}, Old: new(Row), Hash: Hash(&whole)}}}
+	err := x.Change(t.Context(), func(tx *sqldb.Tx) { tx.Fail(x.put(t.Context(), tx, lost, State{})) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := int64(0)
+	if err := sqldb.GetWhole(t.Context(), x.DB.Pool(), []any{&row},
+		"SELECT row FROM documents WHERE id = 'a'"); err != nil || row < 1 {
+		t.Errorf("stored in row %d, %v", row, err)
+	}
+}
+
 // TestOlderLayout: texts and details that an older version stored, without seals and with other keys, are read, checked,
 // kept and replaced.
 func TestOlderLayout(t *testing.T) {
@@ -281,17 +299,38 @@ func TestOlderLayout(t *testing.T) {
 			long := page("long", strings.Repeat("walrus ", 2000))
 			long.Chunks = append(long.Chunks, index.Chunk{Text: "the end"})
 			x := reopen()
-			put(t, x, page("short", "walrus"), long, page("lost", "walrus"))
+			put(t, x, page("short", "walrus"), long, page("lost", "walrus"), page("gone", "walrus"))
+			if _, err := x.Write(t.Context(), index.Batch{Delete: []string{"gone"}}); err != nil {
+				t.Fatal(err)
+			}
 			_ = x.Close()
-			x = reopen(append(dialect.version, "DROP TABLE dictionaries", "DROP TABLE dictionary_copies", "DROP TABLE replaced", "DROP TABLE hashes",
+			x = reopen(append(dialect.version, "ALTER TABLE meta RENAME TO library",
+				"ALTER TABLE library RENAME COLUMN generation TO sequence", "ALTER TABLE library DROP COLUMN manifest",
+				"CREATE TABLE older_documents AS SELECT documents.*, number AS changed, texted, vectors, 7 AS added_at FROM documents JOIN changes ON document = row",
+				"DROP TABLE documents", "ALTER TABLE older_documents RENAME TO documents",
+				"CREATE INDEX documents_by_origin ON documents (origin)", "CREATE INDEX documents_by_source ON documents (source)",
+				"CREATE TABLE removals AS SELECT id, number AS changed FROM changes WHERE id IS NOT NULL",
+				"DROP TABLE changes", "DROP TABLE additions", "ALTER TABLE library ADD COLUMN model TEXT NOT NULL DEFAULT 'm'",
+				"DROP TABLE embeddings", "DROP TABLE embedding_models", "DROP TABLE refused_texts",
+				"CREATE TABLE embeddings AS SELECT 'm' AS model, substr(hash, 1, 16) AS hash, substr(hash, 1, 8) AS vector FROM documents",
+				"DROP TABLE dictionaries", "DROP TABLE dictionary_copies", "DROP TABLE replaced", "DROP TABLE hashes",
 				"UPDATE documents SET detail = substr(detail, 6)",
 				"CREATE TABLE older AS SELECT key >> 20 AS document, key & 1048575 AS first, 1 AS amount, substr(body, 7) AS body FROM chunks",
 				"DROP TABLE chunks", "ALTER TABLE older RENAME TO chunks")...)
 			_ = x.Close()
 			x = reopen("UPDATE chunks SET body = substr(body, 1, 4) WHERE key >> 20 = (SELECT row FROM documents WHERE id = 'lost')")
 			defer func() { _ = x.Close() }()
+			if now, err := x.State(t.Context()); now.Model != "m" || now.Documents != 3 || err != nil {
+				t.Errorf("the state is %+v, %v", now, err)
+			}
+			if n, err := sqldb.CountRows(t.Context(), x.DB, []string{"embeddings", "embedding_models"}); n != 4 || err != nil {
+				t.Errorf("%d rows of vectors, want 3 by one model, %v", n, err)
+			}
 			if list, err := x.Export(t.Context(), "", 1); !errors.Is(err, fault.ErrDamaged) && len(list) != 1 {
 				t.Errorf("exported %v, %v", list, err)
+			}
+			if changed, err := x.Unindexed(t.Context(), "new", 1, 9); !slices.Equal(changed, []string{"long", "lost", "gone"}) || err != nil {
+				t.Errorf("changed since the first change: %q, %v", changed, err)
 			}
 			expectDamage := func(want int) {
 				t.Helper()

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"time"
 
 	"quarry/internal/guard"
 	"quarry/server/fault"
@@ -28,28 +29,59 @@ import (
 type Tables struct {
 	DB        sqldb.DB
 	Packer    *Packer
-	Logged    bool // rows have LogColumns
 	Log       *slog.Logger
+	Now       func() time.Time
 	Sample    int            // bytes of text that a dictionary is made of at least; 0: sampleBytes
 	Isolation *sql.TxOptions // of transactions that only read; nil: as the database has it
-	// State returns the state of the documents that a transaction shows.
-	State func(context.Context, sqldb.Querier) (State, error)
 	// Engine calls Apply with what the engine adds to a write.
 	Engine func(ctx context.Context, changes []Change, cursors map[string]string) (index.Written, error)
+
+	opened string // which store; empty: another one may take its place
 }
 
-// State is comparable: when documents change, it does.
-type State interface{ Version() string }
+// State is the row of the table meta, and the current model. When documents change, it does.
+type State struct {
+	Store             string // random; two stores never share a version
+	Generation        int64  // the number of the last change of a document
+	Manifest          int64  // counts changes of segments in the same database
+	Documents, Chunks int
+	Model             string // empty: none
+}
+
+// Version is that of index.Index.
+func (s State) Version() string { return fmt.Sprintf("%s.%d", s.Store, s.Generation) }
+
+// ReadState reads the state that a transaction shows.
+func ReadState(ctx context.Context, db sqldb.Querier) (m State, err error) {
+	err = sqldb.GetWhole(ctx, db, []any{&m.Store, &m.Generation, &m.Manifest, &m.Documents, &m.Chunks, &m.Model},
+		`SELECT store, generation, manifest, documents, chunks,
+		coalesce((SELECT name FROM embedding_models WHERE current = 1), '') FROM meta WHERE id = 1`)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = fmt.Errorf("read the state of the library: %w", fault.ErrDamaged)
+	}
+	return m, err
+}
+
+// state is ReadState of what was opened; fault.ErrReplaced if it was removed, or another one took its place.
+func (s *Tables) state(ctx context.Context, db sqldb.Querier) (State, error) {
+	m, err := ReadState(ctx, db)
+	var answer interface{ SQLState() string }
+	if errors.As(err, &answer) && answer.SQLState() == "42P01" || // no such table
+		err == nil && s.opened != "" && m.Store != s.opened {
+		err = fmt.Errorf("read the state of the library: %w", fault.ErrReplaced)
+	}
+	return m, err
+}
 
 // Written is what an engine stores with documents. Its methods are called in order, and again from the first one when
 // another writer was faster; Store may be called twice.
 type Written interface {
 	// Begin discards what was prepared before. It returns what is called with each document that is replaced or
 	// removed, as far as it can be read, by its number among the changes; nil: their texts need not be read.
-	Begin(State) (replaced func(n int, old index.Document))
+	Begin(ctx context.Context, tx sqldb.Querier) (replaced func(n int, old index.Document), err error)
 	Prepare(ctx context.Context, tx sqldb.Querier, plan *Plan) error
-	// Store is called with the state before the write.
-	Store(ctx context.Context, tx *sqldb.Tx, plan *Plan, now State) error
+	// Store is called with the state before the write, if documents change.
+	Store(ctx context.Context, tx *sqldb.Tx, plan *Plan, before State) error
 }
 
 var (
@@ -62,9 +94,12 @@ var (
 // optimisticTries are made to prepare a change without the write lock; after that it is prepared under it.
 const optimisticTries = 2
 
+// State returns the newest state.
+func (s *Tables) State(ctx context.Context) (State, error) { return s.state(ctx, s.DB.Pool()) }
+
 // Version implements index.Index.
 func (s *Tables) Version(ctx context.Context) (string, error) {
-	now, err := s.State(ctx, s.DB.Pool())
+	now, err := s.State(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -79,7 +114,7 @@ func (s *Tables) Cursors(ctx context.Context, prefix string) (map[string]string,
 // Export implements index.Exporter.
 func (s *Tables) Export(ctx context.Context, after string, limit int) (list []index.Document, err error) {
 	err = s.Read(ctx, func(tx sqldb.Querier) error {
-		if _, err := s.State(ctx, tx); err != nil {
+		if _, err := s.state(ctx, tx); err != nil {
 			return err // as when other documents took their place
 		}
 		list, err = s.Reader(tx).Export(ctx, after, limit)
@@ -93,7 +128,7 @@ func (s *Tables) ReadOnly() bool { return s.DB.ReadOnly() }
 
 // Reader returns what reads documents of a database or transaction.
 func (s *Tables) Reader(db sqldb.Querier) *Reader {
-	return &Reader{Querier: db, Packer: s.Packer, Logged: s.Logged}
+	return &Reader{Querier: db, Packer: s.Packer}
 }
 
 // Change runs do in a transaction, which stores all of what do does or nothing.
@@ -196,10 +231,14 @@ func (s *Tables) Apply(ctx context.Context, changes []Change, cursors map[string
 	var plan *Plan
 	var planned State
 	err := s.Commit(ctx, func(tx sqldb.Querier) (err error) {
-		if planned, err = s.State(ctx, tx); err != nil {
+		if planned, err = s.state(ctx, tx); err != nil {
 			return err
 		}
-		if plan, err = s.Reader(tx).Plan(ctx, changes, with.Begin(planned)); err != nil {
+		replaced, err := with.Begin(ctx, tx)
+		if err == nil {
+			plan, err = s.Reader(tx).Plan(ctx, changes, replaced)
+		}
+		if err != nil {
 			return err
 		}
 		if plan.Nothing() {
@@ -214,12 +253,15 @@ func (s *Tables) Apply(ctx context.Context, changes []Change, cursors map[string
 	}, func(tx sqldb.Querier) error {
 		before := planned
 		var err error
-		if planned, err = s.State(ctx, tx); err != nil || planned == before {
+		if planned, err = s.state(ctx, tx); err != nil || planned == before {
 			return err
 		}
 		return plan.verify(ctx, s.Reader(tx))
 	}, func(tx *sqldb.Tx) error {
-		PutCursors(tx, cursors)
+		if PutCursors(tx, cursors); plan.Nothing() { // cursors alone change nothing that can be seen
+			return nil
+		}
+		tx.Fail(s.put(ctx, tx, plan, planned))
 		return with.Store(ctx, tx, plan, planned)
 	})
 	if err != nil {
@@ -241,6 +283,16 @@ func cursorsChange(ctx context.Context, tx sqldb.Querier, cursors map[string]str
 	return false, nil
 }
 
+// stored returns the rows of documents that were stored before.
+func (p *Plan) stored() (rows []*Row) {
+	for n := range p.Items {
+		if old := p.Items[n].Old; old != nil {
+			rows = append(rows, old)
+		}
+	}
+	return rows
+}
+
 // verify returns ErrOvertaken unless all documents are as they were when the plan was made.
 func (p *Plan) verify(ctx context.Context, from *Reader) error {
 	ids := make([]string, len(p.Items))
@@ -254,7 +306,7 @@ func (p *Plan) verify(ctx context.Context, from *Reader) error {
 	for n := range p.Items {
 		now, old := found[ids[n]], p.Items[n].Old
 		if (now == nil) != (old == nil) || now != nil &&
-			(now.Number != old.Number || now.Changed != old.Changed || !slices.Equal(now.Hash, old.Hash)) {
+			(now.Number != old.Number || !slices.Equal(now.Hash, old.Hash)) {
 			return ErrOvertaken
 		}
 	}

@@ -3,6 +3,7 @@ package documents
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"maps"
 	"slices"
 
@@ -11,59 +12,136 @@ import (
 	"quarry/server/sqldb"
 )
 
-// keysAtOnce bounds the parameters of a statement.
-const keysAtOnce = 200
+// Model is an embedding model whose vectors are stored.
+type Model struct {
+	ID         int64 // of its row
+	Name       string
+	Dimensions int // of its vectors
+}
 
-// Embeddings implements index.Exporter. The vector of a text that the model refuses is empty.
-func (s *Store) Embeddings(ctx context.Context, model string, texts []string) ([][]float32, error) {
+// CurrentModel returns the model that was used last, without a name if there never was one.
+func CurrentModel(ctx context.Context, db sqldb.Querier) (m Model, err error) {
+	err = sqldb.GetWhole(ctx, db, []any{&m.ID, &m.Name, &m.Dimensions},
+		"SELECT id, name, dimensions FROM embedding_models WHERE current = 1")
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return m, err
+}
+
+// UseModel makes a model the current one, if there are vectors by it.
+func UseModel(tx *sqldb.Tx, name string) {
+	const isUsed = "CASE name WHEN ? THEN 1 ELSE 0 END"
+	tx.Exec("UPDATE embedding_models SET current = "+isUsed+" WHERE current <> "+isUsed+
+		" AND EXISTS (SELECT 1 FROM embedding_models WHERE name = ?)", name, name, name)
+}
+
+// EnterModel returns the row of a model, which it makes if there is none. One whose vectors have another length than
+// they had is another model: the old ones go, and renewed is set.
+func EnterModel(tx *sqldb.Tx, name string, dimensions int) (id int64, renewed bool) {
+	renewed = tx.Exec("DELETE FROM embedding_models WHERE name = ? AND dimensions <> ?", name, dimensions) > 0
+	tx.Exec("INSERT INTO embedding_models (name, dimensions, current) VALUES (?, ?, 0) ON CONFLICT (name) DO NOTHING",
+		name, dimensions)
+	tx.Row(sql.ErrNoRows, []any{&id}, "SELECT id FROM embedding_models WHERE name = ?", name)
+	return id, renewed
+}
+
+// PutVectors stores the vectors of texts by a model, which becomes the current one; a nil one is that of a text that the
+// model refuses. dimensions is 0 if all are. renewed is that of EnterModel.
+func PutVectors(tx *sqldb.Tx, model string, keys []vector.Key, values [][]float32, dimensions int) (renewed bool) {
+	id := int64(0)
+	if dimensions > 0 {
+		id, renewed = EnterModel(tx, model, dimensions)
+		UseModel(tx, model)
+	}
+	var rows, refused [][]any
+	for i, v := range values {
+		if v == nil {
+			refused = append(refused, []any{model, keys[i][:]})
+		} else {
+			rows = append(rows, []any{id, keys[i][:], Seal(vector.Pack(v), keys[i][:])})
+		}
+	}
+	tx.Insert("embeddings (model, hash, vector)", rows,
+		" ON CONFLICT (model, hash) DO UPDATE SET vector = excluded.vector")
+	tx.Insert("refused_texts (model, hash)", refused, " ON CONFLICT DO NOTHING")
+	return renewed
+}
+
+// Vectors returns the vectors of texts; nil for one without, or whose vector is damaged.
+func (m Model) Vectors(ctx context.Context, db sqldb.Querier, texts []string) ([][]float32, error) {
 	vectors, places := make([][]float32, len(texts)), make(map[vector.Key][]int, len(texts))
 	for i, text := range texts {
 		key := KeyOf(text)
 		places[key] = append(places[key], i)
 	}
-	for some := range slices.Chunk(slices.Collect(maps.Keys(places)), keysAtOnce) {
-		args := []any{model}
-		for i := range some {
-			args = append(args, some[i][:])
+	return vectors, inBatches(slices.Collect(maps.Keys(places)), func(keys []vector.Key, count int) error {
+		args := []any{m.ID}
+		for i := range count {
+			args = append(args, keys[min(i, len(keys)-1)][:])
 		}
-		err := sqldb.EachWhole(ctx, s.DB.Pool(), func(row *sql.Rows) error {
+		return sqldb.EachWhole(ctx, db, func(row *sql.Rows) error {
 			hash, data := sql.RawBytes(nil), sql.RawBytes(nil)
 			err := row.Scan(&hash, &data)
 			if err == nil {
 				for _, i := range places[vector.Key(hash)] {
-					vectors[i] = Vector(data)
+					vectors[i] = m.unpack(data, hash)
 				}
 			}
 			return err
-		}, "SELECT hash, vector FROM embeddings WHERE model = ? AND hash IN "+sqldb.Places(len(some)), args...)
-		if err != nil {
-			return nil, err
-		}
-	}
-	return vectors, nil
-}
-
-// Vectorise returns a Vectorise that asks ask only for texts whose vector is not stored, and stores it: whichever
-// process embeds a text first does so for all.
-func (s *Store) Vectorise(model string, ask index.Vectorise) index.Vectorise {
-	put := func(ctx context.Context, keys []vector.Key, values [][]float32, _ int) error {
-		rows := make([][]any, len(keys))
-		for i, key := range keys {
-			rows[i] = []any{model, key[:], AppendVector([]byte{}, values[i])}
-		}
-		return s.Change(ctx, func(tx *sqldb.Tx) {
-			tx.Insert("embeddings (model, hash, vector)", rows, " ON CONFLICT (model, hash) DO NOTHING")
-			tx.Exec("UPDATE library SET model = ?", model)
-		})
-	}
-	storing := &Embedder{Ask: ask, Put: put}
-	return index.Vectorise(storing.Vectorise).Unless(func(ctx context.Context, texts []string) ([][]float32, error) {
-		return s.Embeddings(ctx, model, texts)
+		}, "SELECT hash, vector FROM embeddings WHERE model = ? AND hash IN "+sqldb.Places(count), args...)
 	})
 }
 
-// Model returns the embedding model that was used last; empty if there is none.
-func (s *Store) Model(ctx context.Context) (string, error) {
-	m, err := s.state(ctx, s.DB.Pool())
-	return m.model, err
+// unpack reads a stored vector. Older versions stored 32-bit floats, the oldest without a seal.
+func (m Model) unpack(data, key []byte) []float32 {
+	if opened, err := Unseal(data, key); err == nil {
+		data = opened
+	}
+	switch len(data) {
+	case 4 * m.Dimensions:
+		return Vector(data)
+	case vector.PackedBytes(m.Dimensions):
+		return vector.Unpack(data)
+	}
+	return nil
+}
+
+// Embeddings implements index.Exporter. The vector of a text that the model refuses is empty.
+func (s *Tables) Embeddings(ctx context.Context, model string, texts []string) (vectors [][]float32, err error) {
+	m := Model{}
+	err = sqldb.GetWhole(ctx, s.DB.Pool(), []any{&m.ID, &m.Dimensions},
+		"SELECT id, dimensions FROM embedding_models WHERE name = ?", model)
+	if vectors = make([][]float32, len(texts)); err == nil {
+		vectors, err = m.Vectors(ctx, s.DB.Pool(), texts)
+	}
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return nil, err
+	}
+	refused, err := RefusedTexts(ctx, s.DB.Pool(), model)
+	for i := range texts {
+		if vectors[i] == nil && len(refused) > 0 && refused[KeyOf(texts[i])] {
+			vectors[i] = []float32{}
+		}
+	}
+	return vectors, err
+}
+
+// RefusedTexts are the texts that a model has refused.
+func RefusedTexts(ctx context.Context, db sqldb.Querier, model string) (map[vector.Key]bool, error) {
+	hashes, err := sqldb.ColumnWhole[[]byte](ctx, db, "SELECT hash FROM refused_texts WHERE model = ?", model)
+	refused := make(map[vector.Key]bool, len(hashes))
+	for _, hash := range hashes {
+		var key vector.Key
+		copy(key[:], hash)
+		refused[key] = true
+	}
+	return refused, err
+}
+
+// Vectorise returns a Vectorise that asks the embedder only for texts whose vector is not stored.
+func (s *Tables) Vectorise(model string, e *Embedder) index.Vectorise {
+	return index.Vectorise(e.Vectorise).Unless(func(ctx context.Context, texts []string) ([][]float32, error) {
+		return s.Embeddings(ctx, model, texts)
+	})
 }

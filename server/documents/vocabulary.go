@@ -50,9 +50,13 @@ func (s *Store) countAll(ctx context.Context, tx *sqldb.Tx) error {
 		if err != nil {
 			return err
 		}
+		logged, err := from.logged(ctx, rows)
+		if err != nil {
+			return err
+		}
 		analysed := make([][]any, len(rows))
 		for i, row := range rows {
-			analysed[i] = []any{row.Number, row.Changed, packed[i]}
+			analysed[i] = []any{row.Number, logged[row.Number].number, packed[i]}
 		}
 		countsOf(list, nil).add(tx)
 		putAnalysed(tx, analysed)
@@ -116,7 +120,7 @@ func bit(b bool) int {
 
 // Words returns the statistics of all documents, and how many of them are hidden.
 func (s *Snapshot) Words(ctx context.Context) (stats segment.Stats, hidden int, err error) {
-	stats.Documents, stats.Chunks = int64(s.state.documents), int64(s.state.chunks)
+	stats.Documents, stats.Chunks = int64(s.State.Documents), int64(s.State.Chunks)
 	err = s.locked(func() error {
 		return sqldb.GetWhole(ctx, s.tx, []any{&stats.BodyTokens, &stats.HeadingTokens, &stats.TitleTokens,
 			&stats.ChunkTitleTokens, &hidden},

@@ -20,41 +20,69 @@ func (p *Plan) Pack(ctx context.Context, packer *Packer) (err error) {
 	return nil
 }
 
+// put stores what a plan changes, and numbers the changes.
+func (s *Tables) put(ctx context.Context, tx *sqldb.Tx, plan *Plan, before State) error {
+	_, end, err := s.Reader(tx).RowNumbers(ctx)
+	if err != nil {
+		return err
+	}
+	rows, number, added := Rows{Packer: s.Packer}, max(before.Generation, end-1), false // older versions counted writes
+	for n := range plan.Items {
+		i := &plan.Items[n]
+		if i.Keep {
+			continue
+		}
+		number++
+		if i.Number, i.Row = number, number; i.Old != nil && i.Old.Number != 0 {
+			i.Row = i.Old.Number
+		}
+		if i.Old == nil && !added { // a row stands for what is added behind it, too
+			tx.Exec("DELETE FROM additions WHERE document >= ?", i.Row)
+			tx.Exec("INSERT INTO additions (document, at) VALUES (?, ?)", i.Row, s.Now().UnixMicro())
+			added = true
+		}
+		rows.Add(tx, i)
+	}
+	rows.Flush(tx)
+	tx.Exec("UPDATE meta SET generation = ?, documents = documents + ?, chunks = chunks + ?", number, rows.Documents,
+		rows.Chunks)
+	return nil
+}
+
+// listed are numbers in a parameter that is a list.
+const listed = "(SELECT CAST(value AS BIGINT) FROM json_each(?))"
+
 // flushAt groups of chunks are in memory twice while they are written.
 const flushAt = 200
 
 // Rows are the rows of documents, their sets and their chunks that a write removes and inserts.
 type Rows struct {
 	Packer            *Packer
-	Logged            bool // rows have LogColumns, and stay when their document is replaced
-	Documents, Chunks int  // how many more there are
+	Documents, Chunks int // how many more there are
 
-	reset                 []int64 // rows of documents whose sets change
-	retexted, gone        []int64 // whose chunks, and which themselves are removed
+	gone                  []int64 // rows of documents that are removed or inserted again
+	retexted              []int64 // whose chunks are
 	puts, groups, setRows [][]any
 	hashed, unhashed      [][]any // hashes and rows of documents
 }
 
-// Add adds what an item that is not kept does, whose row number is set. log has the values of LogColumns.
-func (r *Rows) Add(tx *sqldb.Tx, i *Item, log ...any) {
+// Add adds what an item that is not kept does, whose row number is set.
+func (r *Rows) Add(tx *sqldb.Tx, i *Item) {
 	if i.Old != nil {
 		r.Documents, r.Chunks = r.Documents-1, r.Chunks-i.Old.ChunkCount
-		r.reset = append(r.reset, i.Old.Number)
+		r.gone = append(r.gone, i.Old.Number)
 		if !i.SameText {
 			r.retexted = append(r.retexted, i.Old.Number)
 		}
-		if i.Put == nil || !r.Logged {
-			r.gone = append(r.gone, i.Old.Number)
-		}
 	}
 	if i.Put != nil {
-		r.put(tx, i, log)
+		r.put(tx, i)
 	}
 	switch {
 	case i.Hashed == nil:
 	case i.Put == nil:
 		r.unhashed = append(r.unhashed, []any{i.Hashed(i.ID), i.Old.Number})
-	case i.Old == nil:
+	case i.Old == nil || i.Old.Number != i.Row:
 		r.hashed = append(r.hashed, []any{i.Hashed(i.ID), i.Row})
 	}
 	if len(r.groups) >= flushAt {
@@ -62,14 +90,14 @@ func (r *Rows) Add(tx *sqldb.Tx, i *Item, log ...any) {
 	}
 }
 
-func (r *Rows) put(tx *sqldb.Tx, i *Item, log []any) {
+func (r *Rows) put(tx *sqldb.Tx, i *Item) {
 	row := Row{Stored: index.Stored{Document: *i.Put, ChunkCount: len(i.Put.Chunks)}, Number: i.Row, Hash: i.Hash}
 	if i.Patches != nil {
 		row.ChunkCount = i.Old.ChunkCount // the plan need not have read them
 	}
 	r.Documents, r.Chunks = r.Documents+1, r.Chunks+row.ChunkCount
 	tx.Fail(r.Packer.SealDetail(&row))
-	r.puts = append(r.puts, row.Values(log...))
+	r.puts = append(r.puts, row.Values())
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(row.Sets))) {
 		r.setRows = append(r.setRows, []any{i.Row, name})
 	}
@@ -81,19 +109,12 @@ func (r *Rows) put(tx *sqldb.Tx, i *Item, log []any) {
 
 // Flush writes the rows that were added.
 func (r *Rows) Flush(tx *sqldb.Tx) {
-	const listed = " IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
-	sqldb.ExecList(tx, "DELETE FROM document_sets WHERE document"+listed, r.reset)
+	sqldb.ExecList(tx, "DELETE FROM document_sets WHERE document IN "+listed, r.gone)
 	RemoveChunks(tx, r.retexted...)
-	sqldb.ExecList(tx, "DELETE FROM documents WHERE row"+listed, r.gone)
-	into, behind := Columns, ""
-	if r.Logged {
-		into, behind = into+", "+LogColumns, " ON CONFLICT (id) DO UPDATE SET "+Replaced()+`, changed = excluded.changed,
-			texted = excluded.texted,
-			vectors = CASE WHEN excluded.texted = excluded.changed THEN '' ELSE documents.vectors END`
-	}
-	tx.Insert("documents ("+into+")", r.puts, behind)
+	sqldb.ExecList(tx, "DELETE FROM documents WHERE row IN "+listed, r.gone)
+	tx.Insert("documents ("+Columns+")", r.puts, "")
 	tx.Insert("document_sets (document, name)", r.setRows, "")
 	tx.Insert("chunks (key, body)", r.groups, "")
 	changeHashes(tx, r.unhashed, r.hashed)
-	*r = Rows{Packer: r.Packer, Logged: r.Logged, Documents: r.Documents, Chunks: r.Chunks}
+	*r = Rows{Packer: r.Packer, Documents: r.Documents, Chunks: r.Chunks}
 }

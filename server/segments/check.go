@@ -222,7 +222,7 @@ func (c *checkRun) disagreement(ctx context.Context) (d disagreement, err error)
 		if d, err = compareIDs(ctx, seen.Reader, seen.state.parts); err != nil || c.x.source != nil {
 			return err
 		}
-		d.counters, err = miscounted(ctx, seen.Reader, seen.Count, seen.Chunks)
+		d.counters, err = miscounted(ctx, seen.Reader, seen.Documents, seen.Chunks)
 		return err
 	})
 	return d, err
@@ -251,9 +251,9 @@ func (c *checkRun) files(ctx context.Context) error {
 // remove some while they are checked.
 func (c *checkRun) damagedFiles(ctx context.Context) (found []*damagedError, err error) {
 	for range openAttempts {
-		var before, after meta
+		var before, after documents.State
 		err = c.x.Read(ctx, func(tx sqldb.Querier) error {
-			if before, err = readMeta(ctx, tx); err == nil {
+			if before, err = documents.ReadState(ctx, tx); err == nil {
 				found, err = c.inspectFiles(ctx, tx)
 			}
 			return err
@@ -261,7 +261,7 @@ func (c *checkRun) damagedFiles(ctx context.Context) (found []*damagedError, err
 		if err != nil || len(found) == 0 {
 			return nil, err
 		}
-		if after, err = readMeta(ctx, c.x.db.Reader); err != nil || after.manifest == before.manifest {
+		if after, err = documents.ReadState(ctx, c.x.db.Reader); err != nil || after.Manifest == before.Manifest {
 			break
 		}
 	}

@@ -18,8 +18,6 @@ import (
 	"quarry/server/documents"
 	"quarry/server/fault"
 	"quarry/server/index"
-	"quarry/server/index/segment"
-	"quarry/server/sqldb"
 )
 
 // worn is a library on disk with everything that can be damaged: long and short texts, deleted documents, vectors.
@@ -248,6 +246,9 @@ func TestDamage(t *testing.T) {
 	statement := func(text string, args ...any) func(*testing.T, worn) {
 		return func(t *testing.T, w worn) { execSQL(t, w.dir, text, args...) }
 	}
+	nth := func(n int) string {
+		return fmt.Sprintf("(SELECT row FROM documents ORDER BY row LIMIT 1 OFFSET %d)", n)
+	}
 	tests := map[string]struct {
 		damage func(*testing.T, worn)
 		kinds  []string // that the check finds; nil: any
@@ -266,19 +267,19 @@ func TestDamage(t *testing.T) {
 		"a vector for a segment":     {func(t *testing.T, w worn) { swapKinds(t, w) }, nil},
 		"bitmaps flipped":            {statement("UPDATE deletes SET bitmap = cast(substr(bitmap, 1, length(bitmap) - 1) || x'05' AS BLOB)"), []string{index.DamagedSegment}},
 		"deletes gone":               {statement("DELETE FROM deletes"), []string{index.DamagedSegment}},
-		"texts garbled":              {statement("UPDATE chunks SET body = cast(substr(body, 1, length(body) - 3) || x'000000' AS BLOB) WHERE key >> 20 IN (5, 20, 21)"), []string{index.DamagedText}},
-		"texts of each other":        {statement("UPDATE chunks SET body = (SELECT body FROM chunks c WHERE c.key = 20 << 20) WHERE key = 21 << 20"), []string{index.DamagedText}},
-		"texts gone":                 {statement("DELETE FROM chunks WHERE key >> 20 IN (7, 8)"), []string{index.DamagedText}},
-		"a title changed":            {statement("UPDATE documents SET title = 'other' WHERE row = 12"), []string{index.DamagedDocument}},
-		"rights changed":             {statement("UPDATE documents SET hidden = 1 WHERE row = 12"), []string{index.DamagedDocument}},
+		"texts garbled":              {statement("UPDATE chunks SET body = cast(substr(body, 1, length(body) - 3) || x'000000' AS BLOB) WHERE key >> 20 IN (" + nth(5) + ", " + nth(20) + ")"), []string{index.DamagedText}},
+		"texts of each other":        {statement("UPDATE chunks SET body = (SELECT body FROM chunks c WHERE c.key = " + nth(20) + " << 20) WHERE key = " + nth(21) + " << 20"), []string{index.DamagedText}},
+		"texts gone":                 {statement("DELETE FROM chunks WHERE key >> 20 IN (" + nth(7) + ", " + nth(8) + ")"), []string{index.DamagedText}},
+		"a title changed":            {statement("UPDATE documents SET title = 'other' WHERE row = " + nth(12)), []string{index.DamagedDocument}},
+		"rights changed":             {statement("UPDATE documents SET hidden = 1 WHERE row = " + nth(12)), []string{index.DamagedDocument}},
 		"a number of chunks changed": {statement("UPDATE documents SET chunks = chunks - 1 WHERE chunks > 2 AND row < 20"), nil},
-		"an id changed":              {statement("UPDATE documents SET id = 'nobody' WHERE row = 12"), nil},
-		"a detail garbled":           {statement("UPDATE documents SET detail = zeroblob(20) WHERE row = 12"), []string{index.DamagedDocument}},
-		"rows gone":                  {statement("DELETE FROM documents WHERE row BETWEEN 12 AND 15"), nil},
+		"an id changed":              {statement("UPDATE documents SET id = 'nobody' WHERE row = " + nth(12)), nil},
+		"a detail garbled":           {statement("UPDATE documents SET detail = zeroblob(20) WHERE row = " + nth(12)), []string{index.DamagedDocument}},
+		"rows gone":                  {statement("DELETE FROM documents WHERE row BETWEEN " + nth(12) + " AND " + nth(15)), nil},
 		"the manifest empty":         {statement("DELETE FROM segments"), []string{index.DamagedSegment}},
 		"counters changed":           {statement("UPDATE meta SET documents = 1, chunks = 3"), []string{index.DamagedDatabase}},
 		"text and index": {func(t *testing.T, w worn) {
-			statement("UPDATE chunks SET body = zeroblob(9) WHERE key >> 20 IN (5, 20)")(t, w)
+			statement("UPDATE chunks SET body = zeroblob(9) WHERE key >> 20 IN ("+nth(5)+", "+nth(20)+")")(t, w)
 			each("QRYSEG", flip)(t, w)
 		}, []string{index.DamagedText, index.DamagedText, index.DamagedSegment}},
 	}
@@ -472,24 +473,5 @@ func TestKilledRepairsLoseNothing(t *testing.T) {
 		_ = repair.Wait() // it may have been faster
 		kill.Stop()
 		w.restore(t, open(t, Options{Dir: w.dir}))
-	}
-}
-
-// TestLostRowNumber stores a document whose row was found by its id, but not the row's number: chunks of row 0 could not
-// be read.
-func TestLostRowNumber(t *testing.T) {
-	x := open(t, Options{Dir: t.TempDir()})
-	whole := documents.Canonical(document("a", "walrus"))
-	lost := &documents.Plan{Items: []documents.Item{{
-		Change: documents.Change{ID: whole.ID, Put: &whole}, Old: new(documents.Row), Hash: documents.Hash(&whole)}}}
-	w := &writer{x: x, gone: make([]segment.Delta, 1)}
-	err := x.Change(t.Context(), func(tx *sqldb.Tx) { tx.Fail(w.Store(t.Context(), tx, lost, meta{})) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	row := int64(0)
-	if err := sqldb.GetWhole(t.Context(), x.db.Reader, []any{&row},
-		"SELECT row FROM documents WHERE id = 'a'"); err != nil || row < 1 {
-		t.Errorf("stored in row %d, %v", row, err)
 	}
 }

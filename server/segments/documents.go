@@ -2,13 +2,10 @@ package segments
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 
 	"quarry/server/documents"
-	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/segment"
 	"quarry/server/sqldb"
@@ -16,25 +13,6 @@ import (
 
 // readAtOnce documents are read with one statement.
 const readAtOnce = 64
-
-// meta is the single row of the table of that name.
-type meta struct {
-	store                string
-	generation, manifest int64
-	documents, chunks    int
-}
-
-// Version implements documents.State.
-func (m meta) Version() string { return fmt.Sprintf("%s.%d", m.store, m.generation) }
-
-func readMeta(ctx context.Context, db sqldb.Querier) (m meta, err error) {
-	err = sqldb.GetWhole(ctx, db, []any{&m.store, &m.generation, &m.manifest, &m.documents, &m.chunks},
-		"SELECT store, generation, manifest, documents, chunks FROM meta WHERE id = 1")
-	if errors.Is(err, sql.ErrNoRows) {
-		err = fmt.Errorf("read the state of the library: %w", fault.ErrDamaged)
-	}
-	return m, err
-}
 
 // yieldDocument is called with a document and its number, or ordinal.
 type yieldDocument = func(number int, d *index.Document) error

@@ -2,7 +2,6 @@ package segments
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -41,11 +40,7 @@ func (x *Index) Embed(ctx context.Context, pass index.Embedding) error {
 	e := &embedding{x: x, Embedding: pass, tried: make(map[string]bool), opened: make(map[string]bool),
 		refused: make(map[string]int), seen: make(map[vector.Key]bool)}
 	e.embedder = documents.Embedder{Ask: pass.Vectors, Put: e.put}
-	if e.vectorise = e.embedder.Vectorise; x.source == nil { // a store is asked before the model is
-		e.vectorise = e.vectorise.Unless(func(ctx context.Context, texts []string) ([][]float32, error) {
-			return x.Embeddings(ctx, pass.Model, texts)
-		})
-	}
+	e.vectorise = x.stock.Vectorise(pass.Model, &e.embedder)
 	if err := e.run(ctx); err != nil {
 		return fmt.Errorf("embed: %w", err)
 	}
@@ -53,16 +48,15 @@ func (x *Index) Embed(ctx context.Context, pass index.Embedding) error {
 }
 
 func (e *embedding) run(ctx context.Context) error {
-	current, ok, err := currentModel(ctx, e.x.db.Reader)
-	if err == nil && ok && current.name != e.Model {
-		// The model becomes the current one if there are vectors by it; otherwise that waits for the first.
-		_, err = e.x.update(ctx, `UPDATE embedding_models SET current = (name = ?1)
-			WHERE current <> (name = ?1) AND EXISTS (SELECT 1 FROM embedding_models WHERE name = ?1)`, e.Model)
+	stock := e.x.stock
+	current, err := documents.CurrentModel(ctx, stock.DB.Pool())
+	if err == nil && current.Name != "" && current.Name != e.Model { // without vectors by it, that waits for the first
+		err = stock.Change(ctx, func(tx *sqldb.Tx) { documents.UseModel(tx, e.Model) })
 	}
 	if err != nil {
 		return err
 	}
-	before, err := refusedTexts(ctx, e.x.db.Reader, e.Model)
+	before, err := documents.RefusedTexts(ctx, stock.DB.Pool(), e.Model)
 	if err != nil {
 		return err
 	}
@@ -293,7 +287,7 @@ func (e *embedding) gather(ctx context.Context, name string, order []int, from i
 		return nil, documents.ErrOvertaken
 	}
 	g := &gathered{next: from, batch: make(map[vector.Key]bool), lacking: make(map[vector.Key]int)}
-	if g.refused, err = refusedTexts(ctx, e.x.db.Reader, e.Model); err != nil {
+	if g.refused, err = documents.RefusedTexts(ctx, e.x.stock.DB.Pool(), e.Model); err != nil {
 		return nil, err
 	}
 	if g.has, err = p.vectored(e.Model); err != nil {
@@ -395,32 +389,12 @@ func complete(has []bool, from, to int) bool {
 
 // put stores the vectors of some texts, and which of them the model refuses.
 func (e *embedding) put(ctx context.Context, keys []vector.Key, values [][]float32, dimensions int) error {
-	return e.x.Change(ctx, func(tx *sqldb.Tx) {
-		id := int64(0)
-		if dimensions > 0 {
-			id = e.enter(tx, dimensions)
-		}
-		for i, v := range values {
-			if v == nil {
-				tx.Exec("INSERT OR IGNORE INTO refused_texts (model, hash) VALUES (?, ?)", e.Model, keys[i])
-			} else if e.x.source == nil { // a store has them
-				tx.Exec("INSERT OR REPLACE INTO embeddings (model, hash, vector) VALUES (?, ?, ?)", id, keys[i][:],
-					documents.Seal(vector.Pack(v), keys[i][:]))
+	return e.x.stock.Change(ctx, func(tx *sqldb.Tx) {
+		if documents.PutVectors(tx, e.Model, keys, values, dimensions) {
+			e.tried = make(map[string]bool)
+			if e.x.source == nil {
+				bumpManifest(tx)
 			}
 		}
 	})
-}
-
-// enter makes the model the current one and returns its row. A model whose vectors have another length than they had is
-// another model: the old ones go.
-func (e *embedding) enter(tx *sqldb.Tx, dimensions int) (id int64) {
-	if tx.Exec("DELETE FROM embedding_models WHERE name = ? AND dimensions <> ?", e.Model, dimensions) > 0 {
-		e.tried = make(map[string]bool)
-		bumpManifest(tx)
-	}
-	tx.Exec("INSERT INTO embedding_models (name, dimensions, current) VALUES (?, ?, 0) ON CONFLICT (name) DO NOTHING",
-		e.Model, dimensions)
-	tx.Exec("UPDATE embedding_models SET current = (name = ?1) WHERE current <> (name = ?1)", e.Model)
-	tx.Row(sql.ErrNoRows, []any{&id}, "SELECT id FROM embedding_models WHERE name = ?", e.Model)
-	return id
 }

@@ -331,7 +331,7 @@ func (x *Index) sweep(ctx context.Context) error {
 	}
 	var errs []error
 	for name, born := range files {
-		if x.now().Sub(born) < sweepAge {
+		if x.Now().Sub(born) < sweepAge {
 			continue
 		}
 		if err := x.files.Remove(name); err != nil {

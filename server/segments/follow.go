@@ -83,7 +83,7 @@ func (f *follower) inStep(ctx context.Context, do func(documents.View) error) er
 // documents returns the documents of a snapshot. fault.ErrReplaced: they are not those of the index, or it is not used
 // any more.
 func (f *follower) documents(shown *documents.Snapshot) (documents.View, error) {
-	if shown.Store() != f.store || f.of.segments() != f {
+	if shown.State.Store != f.store || f.of.segments() != f {
 		shown.Close()
 		return documents.View{}, fmt.Errorf("read the documents: %w", fault.ErrReplaced)
 	}
@@ -127,15 +127,15 @@ func (l *Local) lookPause() time.Duration {
 // follow applies the changes that are stored, for the background. If the documents were removed with their tenant, so
 // is the index.
 func (l *Local) follow(ctx context.Context) error {
-	store, last, err := l.Last(ctx)
+	last, err := l.State(ctx)
 	if errors.Is(err, fault.ErrReplaced) {
 		return l.alone(ctx, l.discard)
 	}
 	if err != nil {
 		return err
 	}
-	if own := l.segments(); own.store == store {
-		if position, _, err := own.position(ctx); err == nil && position == last {
+	if own := l.segments(); own.store == last.Store {
+		if position, _, err := own.position(ctx); err == nil && position == last.Generation {
 			return nil
 		}
 	}
@@ -179,8 +179,8 @@ func (l *Local) step(ctx context.Context, then func(*documents.Snapshot) error) 
 // stepTo applies some of the changes that a snapshot has.
 func (l *Local) stepTo(ctx context.Context, shown *documents.Snapshot) (now progress, err error) {
 	own := l.segments()
-	if own.store != shown.Store() || own.replaced() {
-		if err := l.open(ctx, shown.Store()); err != nil {
+	if own.store != shown.State.Store || own.replaced() {
+		if err := l.open(ctx, shown.State.Store); err != nil {
 			return now, l.repaired(own, err)
 		}
 		own = l.segments()
@@ -189,13 +189,13 @@ func (l *Local) stepTo(ctx context.Context, shown *documents.Snapshot) (now prog
 	if err != nil {
 		return now, l.repaired(own, err)
 	}
-	if position > shown.Sequence() { // a backup of the store was restored
-		if err := errors.Join(l.discard(), l.open(ctx, shown.Store())); err != nil {
+	if position > shown.State.Generation { // a backup of the store was restored
+		if err := errors.Join(l.discard(), l.open(ctx, shown.State.Store)); err != nil {
 			return now, fmt.Errorf("replace an index that is newer than the documents: %w", err)
 		}
 		own, position, whole = l.segments(), 0, false
 	}
-	if position == shown.Sequence() {
+	if position == shown.State.Generation {
 		return now, nil
 	}
 	changes, err := shown.Changes(ctx, position, whole, followAtOnce)

@@ -16,6 +16,7 @@ import (
 	"quarry/server/documents"
 	"quarry/server/index"
 	"quarry/server/index/lexical"
+	"quarry/server/sqldb"
 	"quarry/server/sqlite"
 )
 
@@ -241,6 +242,76 @@ func TestVectorsAreShared(t *testing.T) {
 	if asked != 2 {
 		t.Errorf("the model was sent %d texts, want 2", asked)
 	}
+}
+
+// TestVectorsOfOneModelStay: an index that has the vectors of another model removes those of the one before from the
+// store, which has texts' vectors once for all.
+func TestVectorsOfOneModelStay(t *testing.T) {
+	x := openLocal(t, t.TempDir(), t.TempDir())
+	defer closeLocal(t, x)
+	putPages(t, x, pageOf("a", "walrus"), pageOf("b", "walrus"), pageOf("c", "refused"))
+	for before, model := range []string{"m", "n"} {
+		ask := func(_ context.Context, texts []string) ([][]float32, error) {
+			vectors := make([][]float32, len(texts))
+			for i, text := range texts {
+				if text != "refused" {
+					vectors[i] = append(make([]float32, before), 1)
+				}
+			}
+			return vectors, nil
+		}
+		if err := x.Embed(t.Context(), index.Embedding{Model: model, Vectors: ask}); err != nil {
+			t.Fatal(err)
+		}
+		for _, table := range []string{"embeddings", "embedding_models", "refused_texts"} {
+			if n, err := sqldb.CountRows(t.Context(), x.DB, []string{table}); n != 1 || err != nil {
+				t.Errorf("%d rows of %s, want 1, %v", n, table, err)
+			}
+		}
+		if now, err := x.State(t.Context()); now.Model != model || err != nil {
+			t.Errorf("the state is %+v, %v", now, err)
+		}
+	}
+}
+
+// TestOneLayout: a library, a store in a file and one in PostgreSQL have the same tables of documents and vectors.
+func TestOneLayout(t *testing.T) {
+	library := open(t, Options{Dir: t.TempDir()})
+	columns := func(db sqldb.DB, query, table string) []string {
+		t.Helper()
+		names, err := sqldb.ColumnWhole[string](t.Context(), db.Pool(), query, table)
+		if err != nil || len(names) == 0 {
+			t.Fatalf("columns of %s: %q, %v", table, names, err)
+		}
+		return names
+	}
+	const inFile = "SELECT name || ' ' || pk FROM pragma_table_info(?) ORDER BY name"
+	file := openStore(t, t.TempDir())
+	defer func() { _ = file.Close() }()
+	tables := []string{"meta", "documents", "document_sets", "chunks", "dictionaries", "dictionary_copies", "additions", "cursors",
+		"hashes", "embedding_models", "embeddings", "refused_texts"}
+	for _, table := range tables {
+		if got, want := columns(file.DB, inFile, table), columns(library.DB, inFile, table); !slices.Equal(got, want) {
+			t.Errorf("%s has the columns %q in a file, want %q", table, got, want)
+		}
+	}
+	t.Run("PostgreSQL", func(t *testing.T) {
+		address := postgrestest.Address(t, t.TempDir())
+		defer func() { _ = documents.Drop(context.Background(), address, "layout") }()
+		server, err := documents.Open(t.Context(), documents.Options{Database: address, Tenant: "layout"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = server.Close() }()
+		const onServer = `SELECT a.attname || ' ' || coalesce(array_position(i.indkey::int2[], a.attnum) + 1, 0)
+			FROM pg_attribute AS a LEFT JOIN pg_index AS i ON i.indrelid = a.attrelid AND i.indisprimary
+			WHERE a.attrelid = CAST(? AS regclass) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attname COLLATE "C"`
+		for _, table := range tables {
+			if got, want := columns(server.DB, onServer, table), columns(library.DB, inFile, table); !slices.Equal(got, want) {
+				t.Errorf("%s has the columns %q on a server, want %q", table, got, want)
+			}
+		}
+	})
 }
 
 // TestChangesInParts: an index that follows in parts has the statistics of a new one, also for documents that were

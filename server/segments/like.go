@@ -15,14 +15,14 @@ func (s *snapshot) Like(ctx context.Context, id string, chunk int, access index.
 		return index.Likeness{}, err
 	}
 	err = s.read(func(shown *view) error {
-		model, ok, err := currentModel(ctx, shown.tx)
-		if err != nil || !ok {
+		from := s.index.stocked(shown.tx)
+		model, err := documents.CurrentModel(ctx, from)
+		if err != nil || model.Name == "" {
 			return err
 		}
-		text := documents.EmbeddedText(&passage, 0)
-		values, err := (&embeddings{s.index, model, shown.tx}).find(ctx, text)
+		values, err := model.Vectors(ctx, from, []string{documents.EmbeddedText(&passage, 0)})
 		if err == nil {
-			found.Vector = index.Vector{Model: model.name, Values: values[0]}
+			found.Vector = index.Vector{Model: model.Name, Values: values[0]}
 		}
 		return err
 	})

@@ -164,7 +164,6 @@ func (l *Local) Close() error {
 
 // Embed implements index.Index. Vectors that another process has made are used.
 func (l *Local) Embed(ctx context.Context, pass index.Embedding) error {
-	pass.Vectors = l.Vectorise(pass.Model, pass.Vectors)
 	return l.with(ctx, func(own *follower) error { return own.Embed(ctx, pass) })
 }
 

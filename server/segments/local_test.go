@@ -49,7 +49,7 @@ func TestReplacedStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer before.Close()
-	x.execute(t, "UPDATE library SET store = 'another', sequence = 0, documents = 0, chunks = 0", "DELETE FROM documents", "DELETE FROM chunks")
+	x.execute(t, "UPDATE meta SET store = 'another', generation = 0, documents = 0, chunks = 0", "DELETE FROM documents", "DELETE FROM changes", "DELETE FROM chunks")
 	expectFound(t, x, allAccess, "walrus")
 	putPages(t, x, pageOf("new", "walrus"))
 	expectFound(t, x, allAccess, "walrus", "new")
@@ -68,7 +68,8 @@ func TestRestoredMeanwhile(t *testing.T) {
 	putPages(t, x, pageOf("kept", "walrus"))
 	putPages(t, x, pageOf("lost", "walrus"))
 	lost := "(SELECT row FROM documents WHERE id = 'lost')"
-	x.execute(t, "DELETE FROM chunks WHERE key >> 20 = "+lost, "DELETE FROM documents WHERE id = 'lost'", "UPDATE library SET sequence = 1, documents = 1, chunks = 1")
+	x.execute(t, "DELETE FROM chunks WHERE key >> 20 = "+lost, "DELETE FROM changes WHERE document = "+lost, "DELETE FROM documents WHERE id = 'lost'",
+		"UPDATE meta SET generation = 1, documents = 1, chunks = 1")
 	expectFound(t, x, allAccess, "walrus", "kept")
 	putPages(t, x, pageOf("other", "walrus"))
 	expectFound(t, x, allAccess, "walrus", "kept", "other")

@@ -43,7 +43,7 @@ func (x *Index) rebuildIndex(ctx context.Context, suspects *damagedError) error 
 		made, err = x.rebuild(ctx, tx, suspects)
 		return err
 	}, func(tx sqldb.Querier) error {
-		if now, err := readMeta(ctx, tx); err != nil || now != made.meta {
+		if now, err := documents.ReadState(ctx, tx); err != nil || now != made.state {
 			return errors.Join(err, documents.ErrOvertaken)
 		}
 		return nil
@@ -67,7 +67,7 @@ func (x *Index) rebuildIndex(ctx context.Context, suspects *damagedError) error 
 
 // rebuilt are segments that contain the documents of damaged ones.
 type rebuilt struct {
-	meta     meta
+	state    documents.State
 	damaged  []*part
 	segments []*part
 	disagreement
@@ -77,7 +77,7 @@ type rebuilt struct {
 // in use any more, or there are none and nothing is damaged.
 func (x *Index) rebuild(ctx context.Context, tx sqldb.Querier, suspects *damagedError) (made *rebuilt, err error) {
 	made = new(rebuilt)
-	if made.meta, err = readMeta(ctx, tx); err != nil {
+	if made.state, err = documents.ReadState(ctx, tx); err != nil {
 		return made, err
 	}
 	var sound []*part
@@ -112,7 +112,7 @@ func (x *Index) rebuild(ctx context.Context, tx sqldb.Querier, suspects *damaged
 	}
 	if suspects != nil {
 		made.disagreement = disagreement{missing: made.missing}
-	} else if made.counters, err = miscounted(ctx, from, made.meta.documents, made.meta.chunks); err != nil {
+	} else if made.counters, err = miscounted(ctx, from, made.state.Documents, made.state.Chunks); err != nil {
 		return made, err
 	} else if len(made.damaged) == 0 && made.none() {
 		return made, documents.ErrUnchanged
@@ -257,9 +257,9 @@ func (v *view) damage() (all []index.Damage) {
 			all = append(all, index.Damage{Kind: index.DamagedVectors, ID: p.vectors.name, Reason: p.vectors.failed.Error()})
 		}
 	}
-	if v.state.lost == nil && live != v.Count {
+	if v.state.lost == nil && live != v.Documents {
 		all = append(all, index.Damage{Kind: index.DamagedSegment,
-			Reason: fmt.Sprintf("the index has %d of %d documents", live, v.Count)})
+			Reason: fmt.Sprintf("the index has %d of %d documents", live, v.Documents)})
 	}
 	return all
 }

@@ -161,8 +161,8 @@ func (x *Index) fillSalvage(ctx context.Context, made *sqlite.DB) error {
 
 // completeSalvage fills the tables that are made of others.
 func (x *Index) completeSalvage(ctx context.Context, from *sql.Tx, to *sqldb.Tx) error {
-	if m, err := readMeta(ctx, from); err == nil {
-		to.Exec("UPDATE meta SET store = ?, generation = ?, manifest = ?", m.store, m.generation+1, m.manifest+1)
+	if m, err := documents.ReadState(ctx, from); err == nil {
+		to.Exec("UPDATE meta SET store = ?, generation = ?, manifest = ?", m.Store, m.Generation+1, m.Manifest+1)
 	}
 	to.Exec("UPDATE meta SET " + counted)
 	return x.Reader(to).Each(ctx, func(row *documents.Row) error {

@@ -61,8 +61,8 @@ type Index struct {
 	pool       *pool[*segment.Reader]
 	states     *states
 	files      segmentFiles
-	now        func() time.Time
 	source     *follower
+	stock      *documents.Tables // has the vectors: beside the documents
 
 	worker     *worker
 	staleNoted atomic.Int64        // the manifest that was last looked through for segments of an older analyser
@@ -88,16 +88,17 @@ func Open(ctx context.Context, options Options) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &Index{db: db, migrations: migrations, now: options.Now,
-		source: options.source}
+	x := &Index{db: db, migrations: migrations, source: options.source}
 	x.Tables = documents.Tables{DB: db, Packer: documents.NewPacker(nil), Engine: x.apply,
-		Log: cmp.Or(options.Log, slog.New(slog.DiscardHandler))}
-	x.State = func(ctx context.Context, tx sqldb.Querier) (documents.State, error) { return readMeta(ctx, tx) }
+		Log: cmp.Or(options.Log, slog.New(slog.DiscardHandler)), Now: options.Now}
+	if x.stock = &x.Tables; x.source != nil {
+		x.stock = &x.source.of.Tables
+	}
 	if !db.InMemory() {
 		x.PackWithDictionaries()
 	}
-	if x.now == nil {
-		x.now = time.Now
+	if x.Now == nil {
+		x.Now = time.Now
 	}
 	if x.files, err = x.openFiles(options); err != nil {
 		_ = db.Close()
@@ -119,7 +120,7 @@ func (x *Index) openFiles(options Options) (segmentFiles, error) {
 	case options.files != nil:
 		return options.files, nil
 	case options.Dir == "":
-		return &memoryFiles{now: x.now}, nil
+		return &memoryFiles{now: x.Now}, nil
 	}
 	folder := filepath.Join(filepath.Dir(x.db.Path()), segmentsFolder)
 	if !x.db.ReadOnly() {
@@ -159,6 +160,6 @@ func HasDocuments(ctx context.Context, dir string) (bool, error) {
 	if err != nil {
 		return true, nil
 	}
-	m, err := readMeta(ctx, db.Reader)
-	return err != nil || m.documents > 0, db.Close()
+	m, err := documents.ReadState(ctx, db.Reader)
+	return err != nil || m.Documents > 0, db.Close()
 }

@@ -45,8 +45,7 @@ func (x *Index) Snapshot(ctx context.Context) (index.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &snapshot{index: x, version: opened.Version, view: opened}
-	s.Reads.Added = opened.Added
+	s := &snapshot{index: x, version: opened.Version(), view: opened}
 	s.Reads.Read = func(read func(*documents.Reader) error) error {
 		return s.read(func(shown *view) error { return read(shown.Reader) })
 	}
@@ -187,7 +186,7 @@ func (s *snapshot) read(f func(*view) error) error {
 func (s *snapshot) Stats(ctx context.Context) (index.Stats, error) {
 	var stats index.Stats
 	err := s.read(func(shown *view) error {
-		stats.Documents, stats.Chunks = shown.Count, shown.Chunks
+		stats.Documents, stats.Chunks = shown.Documents, shown.Chunks
 		if err := sqldb.GetWhole(ctx, shown.tx, []any{&stats.Bytes},
 			"SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"); err != nil {
 			return err
@@ -195,7 +194,7 @@ func (s *snapshot) Stats(ctx context.Context) (index.Stats, error) {
 		for _, p := range shown.state.parts {
 			stats.Bytes += p.bytes
 		}
-		if err := countVectors(ctx, shown, &stats); err != nil {
+		if err := s.index.countVectors(ctx, shown, &stats); err != nil {
 			return err
 		}
 		if path := s.index.db.Path(); path != "" {
@@ -321,16 +320,15 @@ func (x *Index) viewOf(ctx context.Context, shown *documents.View) (opened *view
 		_ = tx.Rollback()
 		release()
 	})}
-	m, err := readMeta(ctx, tx)
+	m, err := documents.ReadState(ctx, tx)
 	if shown == nil {
-		shown = &documents.View{Reader: x.Reader(tx), Added: "row >= (SELECT min(document) FROM additions WHERE at > ?)",
-			Version: m.Version(), Sequence: m.generation, Count: m.documents, Chunks: m.chunks}
+		shown = &documents.View{Reader: x.Reader(tx), State: m}
 	}
-	if err == nil && m.generation != shown.Sequence {
+	if err == nil && m.Generation != shown.Generation {
 		err = documents.ErrOvertaken
 	}
 	if err == nil {
-		opened.state, err = x.states.acquire(ctx, tx, m.manifest)
+		opened.state, err = x.states.acquire(ctx, tx, m.Manifest)
 	}
 	if err != nil {
 		opened.end()
@@ -355,9 +353,9 @@ func (x *Index) noteStale(shown *state) {
 // currentState opens the newest state without the documents.
 func (x *Index) currentState(ctx context.Context) (current *state, err error) {
 	err = x.Read(ctx, func(tx sqldb.Querier) error {
-		m, err := readMeta(ctx, tx)
+		m, err := documents.ReadState(ctx, tx)
 		if err == nil {
-			current, err = x.states.acquire(ctx, tx, m.manifest)
+			current, err = x.states.acquire(ctx, tx, m.Manifest)
 		}
 		return err
 	})
@@ -371,11 +369,11 @@ func (x *Index) freeze(ctx context.Context) (copied *sql.DB, release func(), err
 		return nil, nil, sqldb.Explain(fmt.Errorf("read the library: %w", err))
 	}
 	defer func() { _ = source.Close() }()
-	m, err := readMeta(ctx, source)
+	m, err := documents.ReadState(ctx, source)
 	if err != nil {
 		return nil, nil, err
 	}
-	shown, err := x.states.acquire(ctx, source, m.manifest)
+	shown, err := x.states.acquire(ctx, source, m.Manifest)
 	if err != nil {
 		return nil, nil, err
 	}

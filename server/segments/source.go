@@ -17,12 +17,12 @@ const wholeKey = "whole"
 // position returns the number of the last change of its source that the index has, and whether it has all documents as
 // they were then.
 func (x *Index) position(ctx context.Context) (position int64, whole bool, err error) {
-	m, err := readMeta(ctx, x.db.Reader)
+	m, err := documents.ReadState(ctx, x.db.Reader)
 	if err != nil {
 		return 0, false, err
 	}
 	cursors, err := x.Cursors(ctx, wholeKey)
-	return m.generation, cursors[wholeKey] == strconv.FormatInt(m.generation, 10), err
+	return m.Generation, cursors[wholeKey] == strconv.FormatInt(m.Generation, 10), err
 }
 
 // followTo applies changes of the source up to a position; whole says that these are all. Each item says that a
@@ -33,7 +33,7 @@ func (x *Index) followTo(ctx context.Context, plan *documents.Plan, gone map[str
 	x.worker.begin()
 	w := &writer{x: x, changes: len(plan.Items)}
 	err := x.Commit(ctx, func(tx sqldb.Querier) error {
-		w.Begin(nil)
+		_, _ = w.Begin(ctx, tx)
 		for n := range plan.Items {
 			i := &plan.Items[n]
 			delta, known := gone[i.ID]
@@ -44,9 +44,9 @@ func (x *Index) followTo(ctx context.Context, plan *documents.Plan, gone map[str
 		}
 		return w.Prepare(ctx, tx, plan)
 	}, func(sqldb.Querier) error { return nil }, func(tx *sqldb.Tx) error {
-		m, err := readMeta(ctx, tx)
+		m, err := documents.ReadState(ctx, tx)
 		if err == nil {
-			err = w.storeDeletes(ctx, tx, m.manifest, plan)
+			err = w.storeDeletes(ctx, tx, m.Manifest, plan)
 		}
 		if w.segment != nil {
 			w.segment.insert(tx)

@@ -3,7 +3,6 @@ package segments
 import (
 	"context"
 	"slices"
-	"time"
 
 	"quarry/server/documents"
 	"quarry/server/index/segment"
@@ -13,42 +12,13 @@ import (
 )
 
 // Store implements documents.Written.
-func (w *writer) Store(ctx context.Context, tx *sqldb.Tx, plan *documents.Plan, now documents.State) error {
-	if err := w.storeDeletes(ctx, tx, now.(meta).manifest, plan); err != nil {
-		return err
-	}
-	rows := documents.Rows{Packer: w.x.Packer}
-	indexed, added := 0, int64(0)
-	_, next, err := w.x.Reader(tx).RowNumbers(ctx)
-	if err != nil {
-		return err
-	}
-	for n := range plan.Items {
-		i := &plan.Items[n]
-		if i.Keep {
-			continue
-		}
-		if i.Put != nil {
-			if i.Row = max(next, 1); i.Old != nil && i.Old.Number != 0 {
-				i.Row = i.Old.Number
-			}
-			indexed, next = indexed+1, max(next, i.Row+1)
-		}
-		if rows.Add(tx, i); i.Old == nil && added == 0 {
-			added = i.Row
-			putAddition(tx, added, w.x.now())
-		}
-	}
-	rows.Flush(tx)
+func (w *writer) Store(ctx context.Context, tx *sqldb.Tx, plan *documents.Plan, before documents.State) error {
+	err := w.storeDeletes(ctx, tx, before.Manifest, plan)
 	if w.segment != nil {
-		w.segment.documents = indexed
 		w.segment.insert(tx)
 	}
-	if !plan.Nothing() { // cursors alone change nothing that can be seen
-		tx.Exec(`UPDATE meta SET generation = generation + 1, manifest = manifest + 1, documents = documents + ?,
-			chunks = chunks + ?`, rows.Documents, rows.Chunks)
-	}
-	return nil
+	bumpManifest(tx)
+	return err
 }
 
 // storeDeletes marks the documents that are replaced or removed in the segments where they are live.
@@ -104,11 +74,4 @@ func (w *writer) storeDeletes(ctx context.Context, tx *sqldb.Tx, manifest int64,
 		addDeletes(ctx, tx, p.id, r.bitmap, r.delta)
 	}
 	return nil
-}
-
-// putAddition stores when documents were added: those of first and of all later rows. Later rows were of documents that
-// are gone.
-func putAddition(tx *sqldb.Tx, first int64, now time.Time) {
-	tx.Exec("DELETE FROM additions WHERE document >= ?", first)
-	tx.Exec("INSERT INTO additions (document, at) VALUES (?, ?)", first, now.UnixMicro())
 }

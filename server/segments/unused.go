@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"quarry/server/documents"
 	"quarry/server/index/segment"
 	"quarry/server/index/vector"
 	"quarry/server/sqldb"
@@ -22,8 +23,9 @@ const (
 // dropUnusedVectors removes the vectors of other models, and those of texts that are no longer there once they are
 // many. Every segment has its vectors by the model when it is called.
 func (x *Index) dropUnusedVectors(ctx context.Context, model string) error {
-	current, ok, err := currentModel(ctx, x.db.Reader)
-	if err != nil || !ok || current.name != model {
+	from := x.stock.DB.Pool()
+	current, err := documents.CurrentModel(ctx, from)
+	if err != nil || current.Name != model {
 		return err
 	}
 	used, err := x.usedKeys(ctx, model)
@@ -32,10 +34,10 @@ func (x *Index) dropUnusedVectors(ctx context.Context, model string) error {
 	}
 	var others, unused []int64
 	stored := 0
-	err = sqldb.EachWhole(ctx, x.db.Reader, func(row *sql.Rows) error {
+	err = sqldb.EachWhole(ctx, from, func(row *sql.Rows) error {
 		number, of, hash := int64(0), int64(0), sql.RawBytes(nil)
 		err := row.Scan(&number, &of, &hash)
-		if of != current.id {
+		if of != current.ID {
 			others = append(others, number)
 		} else if stored++; len(hash) != vector.KeyBytes || !used[vector.Key(hash)] {
 			unused = append(unused, number)
@@ -47,17 +49,21 @@ func (x *Index) dropUnusedVectors(ctx context.Context, model string) error {
 	}
 	for some := range slices.Chunk(others, dropAtOnce) {
 		if err == nil {
-			err = x.Change(ctx, func(tx *sqldb.Tx) {
-				sqldb.ExecList(tx, "DELETE FROM embeddings WHERE row IN (SELECT value FROM json_each(?))", some)
+			err = x.stock.Change(ctx, func(tx *sqldb.Tx) {
+				sqldb.ExecList(tx, "DELETE FROM embeddings WHERE row IN (SELECT CAST(value AS BIGINT) FROM json_each(?))", some)
 			})
 		}
 	}
 	if err != nil {
 		return err
 	}
-	_, err = x.update(ctx, "DELETE FROM embedding_models WHERE id NOT IN (SELECT model FROM vector_files) AND id <> ?",
-		current.id)
-	return err
+	users := "embeddings"
+	if x.source == nil {
+		users = "vector_files" // which would go, too
+	}
+	return x.stock.Change(ctx, func(tx *sqldb.Tx) {
+		tx.Exec("DELETE FROM embedding_models WHERE id NOT IN (SELECT model FROM "+users+") AND id <> ?", current.ID)
+	})
 }
 
 // usedKeys are the texts of live chunks that have a vector; nil when some of the files cannot be read.
@@ -86,34 +92,22 @@ func (x *Index) usedKeys(ctx context.Context, model string) (map[vector.Key]bool
 	return used, nil
 }
 
-// refusedTexts are the texts that a model has refused.
-func refusedTexts(ctx context.Context, db sqldb.Querier, model string) (map[vector.Key]bool, error) {
-	hashes, err := sqldb.ColumnWhole[[]byte](ctx, db, "SELECT hash FROM refused_texts WHERE model = ?", model)
-	refused := make(map[vector.Key]bool, len(hashes))
-	for _, hash := range hashes {
-		var key vector.Key
-		copy(key[:], hash)
-		refused[key] = true
-	}
-	return refused, err
-}
-
 // forgetRefused removes, at the end of a pass, what other models refused, and texts that no chunk has any more.
 func (e *embedding) forgetRefused(ctx context.Context) error {
-	known, err := refusedTexts(ctx, e.x.db.Reader, e.Model)
+	from := e.x.stock.DB.Pool()
+	known, err := documents.RefusedTexts(ctx, from, e.Model)
 	if err != nil {
 		return err
 	}
 	others := 0
-	if err := sqldb.GetWhole(ctx, e.x.db.Reader, []any{&others}, "SELECT COUNT(*) FROM refused_texts WHERE model <> ?",
-		e.Model); err != nil {
+	if err := sqldb.GetWhole(ctx, from, []any{&others}, "SELECT count(*) FROM refused_texts WHERE model <> ?", e.Model); err != nil {
 		return err
 	}
 	maps.DeleteFunc(known, func(key vector.Key, _ bool) bool { return e.seen[key] })
 	if others == 0 && len(known) == 0 {
 		return nil
 	}
-	return e.x.Change(ctx, func(tx *sqldb.Tx) {
+	return e.x.stock.Change(ctx, func(tx *sqldb.Tx) {
 		tx.Exec("DELETE FROM refused_texts WHERE model <> ?", e.Model)
 		for key := range known {
 			tx.Exec("DELETE FROM refused_texts WHERE model = ? AND hash = ?", e.Model, key)

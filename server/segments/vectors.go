@@ -3,7 +3,6 @@ package segments
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -20,6 +19,7 @@ import (
 type vectorFile struct {
 	name, model string
 	bytes       int64
+	enters      int                     // dimensions of the model of a new file, if models are stored elsewhere
 	file        *openFile[*vector.File] // nil: it cannot be read
 	failed      error                   // why
 }
@@ -48,88 +48,27 @@ func (s *states) openVectors(p *part) error {
 	return nil
 }
 
-// embeddingModel is a row of the table of that name.
-type embeddingModel struct {
-	id         int64
-	name       string
-	dimensions int
+// stocked returns what reads vectors: a transaction, or the store that the index follows.
+func (x *Index) stocked(tx sqldb.Querier) sqldb.Querier {
+	if x.source == nil {
+		return tx
+	}
+	return x.stock.DB.Pool()
 }
 
-// currentModel is the model that was used last; ok is false when there never was one.
-func currentModel(ctx context.Context, db sqldb.Querier) (m embeddingModel, ok bool, err error) {
-	err = sqldb.GetWhole(ctx, db, []any{&m.id, &m.name, &m.dimensions},
-		"SELECT id, name, dimensions FROM embedding_models WHERE current = 1")
-	if errors.Is(err, sql.ErrNoRows) {
-		return m, false, nil
-	}
-	return m, err == nil, err
-}
-
-// embeddings looks up vectors of one model: in the store that the index follows, or else in library.db. It is not safe
-// for concurrent use.
-type embeddings struct {
-	x     *Index
-	model embeddingModel
-	sqldb.Querier
-}
-
-// find returns the vectors of texts; of those without one they are nil, or have another length.
-func (e *embeddings) find(ctx context.Context, texts ...string) (found [][]float32, err error) {
-	if from := e.x.source; from != nil {
-		return from.of.Embeddings(ctx, e.model.name, texts)
-	}
-	found = make([][]float32, len(texts))
-	for i := 0; i < len(texts) && err == nil; i++ {
-		found[i], err = e.stored(ctx, documents.KeyOf(texts[i]))
-	}
-	return found, err
-}
-
-// Embeddings implements index.Exporter.
-func (x *Index) Embeddings(ctx context.Context, model string, texts []string) ([][]float32, error) {
-	current, ok, err := currentModel(ctx, x.db.Reader)
-	if err != nil || !ok || current.name != model {
-		return make([][]float32, len(texts)), err
-	}
-	return (&embeddings{x, current, x.db.Reader}).find(ctx, texts...)
-}
-
-// stored returns the vector of a text in library.db. Older versions stored 32-bit floats.
-func (e *embeddings) stored(ctx context.Context, key vector.Key) ([]float32, error) {
-	var raw []byte
-	err := sqldb.GetWhole(ctx, e, []any{&raw},
-		"SELECT vector FROM embeddings WHERE model = ? AND hash = ?", e.model.id, key[:])
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	if opened, err := documents.Unseal(raw, key[:]); err == nil { // the oldest have no seal
-		raw = opened
-	}
-	switch len(raw) {
-	case 4 * e.model.dimensions:
-		return documents.Vector(raw), nil
-	case vector.PackedBytes(e.model.dimensions):
-		return vector.Unpack(raw), nil
-	}
-	return nil, nil // damaged ones are embedded again
-}
-
-// lookUpAtOnce vectors are read from a store together.
+// lookUpAtOnce vectors are read together.
 const lookUpAtOnce = 200
 
 // collect collects the vectors that are stored for the documents of a segment that each yields by their ordinals.
-func (e *embeddings) collect(ctx context.Context, reader *segment.Reader, each func(yieldDocument) error) (
-	*vector.Builder, error) {
-	b := vector.NewBuilder(e.model.dimensions, reader.Chunks())
+func collect(ctx context.Context, m documents.Model, from sqldb.Querier, reader *segment.Reader,
+	each func(yieldDocument) error) (*vector.Builder, error) {
+	b := vector.NewBuilder(m.Dimensions, reader.Chunks())
 	var chunks []uint32
 	var texts []string
 	add := func() error {
-		found, err := e.find(ctx, texts...)
+		found, err := m.Vectors(ctx, from, texts)
 		for i, values := range found {
-			if len(values) == e.model.dimensions {
+			if len(values) == m.Dimensions {
 				b.Add(chunks[i], documents.KeyOf(texts[i]), values)
 			} else {
 				b.Missing++
@@ -164,7 +103,7 @@ func (e *embeddings) collect(ctx context.Context, reader *segment.Reader, each f
 }
 
 // createVectors stores what was built; nil when that is nothing.
-func (x *Index) createVectors(b *vector.Builder, model string) (*vectorFile, error) {
+func (x *Index) createVectors(b *vector.Builder, model documents.Model) (*vectorFile, error) {
 	if b.Len() == 0 {
 		return nil, nil
 	}
@@ -173,15 +112,20 @@ func (x *Index) createVectors(b *vector.Builder, model string) (*vectorFile, err
 	if err != nil {
 		return nil, err
 	}
-	return &vectorFile{name: name, model: model, bytes: int64(len(data))}, nil
+	made := &vectorFile{name: name, model: model.Name, bytes: int64(len(data))}
+	if x.source != nil {
+		made.enters = model.Dimensions
+	}
+	return made, nil
 }
 
 // buildVectors gives a new segment, which is data, the vectors that are known: of texts that were stored before, as
 // when only the rights of a document change.
 func (x *Index) buildVectors(ctx context.Context, tx sqldb.Querier, made *part, data []byte,
 	list []*index.Document) error {
-	model, ok, err := currentModel(ctx, tx)
-	if err != nil || !ok {
+	from := x.stocked(tx)
+	model, err := documents.CurrentModel(ctx, from)
+	if err != nil || model.Name == "" {
 		return err
 	}
 	reader, err := segment.Open(made.name, data)
@@ -189,7 +133,7 @@ func (x *Index) buildVectors(ctx context.Context, tx sqldb.Querier, made *part, 
 		return err
 	}
 	slices.SortFunc(list, func(a, b *index.Document) int { return strings.Compare(a.ID, b.ID) })
-	b, err := (&embeddings{x, model, tx}).collect(ctx, reader, func(yield yieldDocument) (err error) {
+	b, err := collect(ctx, model, from, reader, func(yield yieldDocument) (err error) {
 		for ordinal := 0; ordinal < len(list) && err == nil; ordinal++ { // they ascend with ids
 			err = yield(ordinal, list[ordinal])
 		}
@@ -198,13 +142,16 @@ func (x *Index) buildVectors(ctx context.Context, tx sqldb.Querier, made *part, 
 	if err != nil {
 		return err
 	}
-	made.vectors, err = x.createVectors(b, model.name)
+	made.vectors, err = x.createVectors(b, model)
 	return err
 }
 
 // insert names the file in the manifest beside its segment. It fails with documents.ErrOvertaken when the model was
 // dropped meanwhile.
 func (v *vectorFile) insert(tx *sqldb.Tx, segment int64) {
+	if v.enters > 0 {
+		documents.EnterModel(tx, v.model, v.enters)
+	}
 	tx.Change(documents.ErrOvertaken, `INSERT INTO vector_files (segment, name, model, bytes)
 		SELECT ?, ?, id, ? FROM embedding_models WHERE name = ?`, segment, v.name, v.bytes, v.model)
 }
@@ -221,8 +168,8 @@ func (x *Index) mergeVectors(ctx context.Context, result *merged, data []byte) e
 	if !slices.ContainsFunc(result.parts, func(p *part) bool { return p.vectors != nil }) {
 		return nil
 	}
-	model, ok, err := currentModel(ctx, x.db.Reader)
-	if err != nil || !ok {
+	model, err := documents.CurrentModel(ctx, x.stock.DB.Pool())
+	if err != nil || model.Name == "" {
 		return err
 	}
 	reader, err := segment.Open(result.made.name, data)
@@ -234,7 +181,7 @@ func (x *Index) mergeVectors(ctx context.Context, result *merged, data []byte) e
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if p.vectors == nil || p.vectors.model != model.name {
+		if p.vectors == nil || p.vectors.model != model.Name {
 			continue
 		}
 		some, err := result.carry(input, reader)
@@ -245,7 +192,7 @@ func (x *Index) mergeVectors(ctx context.Context, result *merged, data []byte) e
 		all = append(all, some...)
 	}
 	slices.SortFunc(all, func(a, b carried) int { return int(a.chunk) - int(b.chunk) })
-	b := vector.NewBuilder(model.dimensions, len(all))
+	b := vector.NewBuilder(model.Dimensions, len(all))
 	b.Missing = reader.Chunks() - len(all)
 	err = segment.Protect(reader.Name, func() error {
 		for _, c := range all {
@@ -257,7 +204,7 @@ func (x *Index) mergeVectors(ctx context.Context, result *merged, data []byte) e
 		result.loseVectors(x, err)
 		return nil
 	}
-	result.made.vectors, err = x.createVectors(b, model.name)
+	result.made.vectors, err = x.createVectors(b, model)
 	return err
 }
 
@@ -315,15 +262,15 @@ func (p *part) eachVector(yield func(document, i int, chunk uint32)) error {
 }
 
 // countVectors fills the statistics of vectors.
-func countVectors(ctx context.Context, shown *view, stats *index.Stats) error {
-	model, ok, err := currentModel(ctx, shown.tx)
-	if err != nil || !ok {
+func (x *Index) countVectors(ctx context.Context, shown *view, stats *index.Stats) error {
+	from := x.stocked(shown.tx)
+	model, err := documents.CurrentModel(ctx, from)
+	if err != nil || model.Name == "" {
 		return err
 	}
-	stats.VectorModel = model.name
-	if err := sqldb.GetWhole(ctx, shown.tx, []any{&stats.Refused},
-		"SELECT COUNT(*) FROM refused_texts WHERE model = ?",
-		model.name); err != nil {
+	stats.VectorModel = model.Name
+	if err := sqldb.GetWhole(ctx, from, []any{&stats.Refused}, "SELECT count(*) FROM refused_texts WHERE model = ?",
+		model.Name); err != nil {
 		return err
 	}
 	for _, p := range shown.state.parts {
@@ -331,7 +278,7 @@ func countVectors(ctx context.Context, shown *view, stats *index.Stats) error {
 			continue
 		}
 		stats.Bytes += p.vectors.bytes
-		if p.vectors.model != model.name {
+		if p.vectors.model != model.Name {
 			continue
 		}
 		n, err := p.liveVectors()
@@ -375,8 +322,9 @@ func (x *Index) restoreVectors(ctx context.Context, name string) {
 // library's version stays: results that are shown stay with it. documents.ErrOvertaken: the segment or its vectors were
 // replaced meanwhile.
 func (x *Index) refreshVectors(ctx context.Context, name string) error {
-	model, ok, err := currentModel(ctx, x.db.Reader)
-	if err != nil || !ok {
+	from := x.stock.DB.Pool() // newer than the view: what was embedded since counts too
+	model, err := documents.CurrentModel(ctx, from)
+	if err != nil || model.Name == "" {
 		return err
 	}
 	seen, err := x.openSound(ctx)
@@ -388,14 +336,13 @@ func (x *Index) refreshVectors(ctx context.Context, name string) error {
 	if p == nil {
 		return documents.ErrOvertaken
 	}
-	// The pool is newer than the view: what was embedded since counts too.
-	built, err := (&embeddings{x, model, x.db.Reader}).collect(ctx, p.segment.reader, func(yield yieldDocument) error {
+	built, err := collect(ctx, model, from, p.segment.reader, func(yield yieldDocument) error {
 		return seen.each(ctx, p, p.liveOrdinals(), yield)
 	})
 	if err != nil {
 		return blame([]*part{p}, err)
 	}
-	made, err := x.createVectors(built, model.name)
+	made, err := x.createVectors(built, model)
 	if err != nil {
 		return err
 	}

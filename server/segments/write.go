@@ -48,10 +48,10 @@ type writer struct {
 }
 
 // Begin implements documents.Written.
-func (w *writer) Begin(documents.State) (replaced func(n int, old index.Document)) {
+func (w *writer) Begin(context.Context, sqldb.Querier) (replaced func(n int, old index.Document), err error) {
 	w.x.discard(w.segment)
 	w.segment, w.gone = nil, make([]segment.Delta, w.changes)
-	return func(n int, old index.Document) { w.gone[n] = segment.DeltaOf(old) }
+	return func(n int, old index.Document) { w.gone[n] = segment.DeltaOf(old) }, nil
 }
 
 // Prepare implements documents.Written: it makes a durable segment of what comes, and its vectors.

@@ -58,11 +58,11 @@ func (x *Index) catchUp(ctx context.Context) error {
 	replicas := true
 	for first := true; ; first = false {
 		replicas = !replicas // neither waits for the other
-		model, err := x.Store.Model(ctx)
+		now, err := x.Store.State(ctx)
 		if err != nil {
 			return err
 		}
-		name := className(model)
+		name := className(now.Model)
 		if err := x.ensure(ctx, name); err != nil {
 			return err
 		}
@@ -70,7 +70,7 @@ func (x *Index) catchUp(ctx context.Context) error {
 		if err != nil || !ok {
 			return err
 		}
-		done, err := x.step(ctx, name, model, replicas)
+		done, err := x.step(ctx, name, now.Model, replicas)
 		if err = errors.Join(err, x.others(ctx, name, first && done && err == nil)); err != nil || done {
 			return err
 		}
@@ -85,7 +85,7 @@ func (x *Index) others(ctx context.Context, current string, complete bool) error
 		return err
 	}
 	found, err := x.collections(ctx, shown)
-	complete = complete && found[current] == shown.Sequence()
+	complete = complete && found[current] == shown.State.Generation
 	shown.Close()
 	for class := range found {
 		switch {
@@ -125,7 +125,7 @@ func (x *Index) collections(ctx context.Context, shown *documents.Snapshot) (map
 // as it is being filled, of the model before.
 func (x *Index) searched(ctx context.Context, shown *documents.Snapshot) (class string, position int64, err error) {
 	found, err := x.collections(ctx, shown)
-	class = className(shown.Model())
+	class = className(shown.State.Model)
 	position = found[class]
 	for other, at := range found {
 		if at > position && usable(other) {
@@ -155,7 +155,7 @@ func (x *Index) step(ctx context.Context, class, model string, first bool) (done
 	if err != nil {
 		return false, err
 	}
-	from, current := position, position == shown.Sequence()
+	from, current := position, position == shown.State.Generation
 	if first || current {
 		if from, err = x.lacking(ctx, class, position, replicas); err != nil || current && from == position {
 			return true, err

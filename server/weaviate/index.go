@@ -91,7 +91,7 @@ func Open(ctx context.Context, store *documents.Store, options Options) (*Index,
 }
 
 func (x *Index) start(ctx context.Context, tenant string) error {
-	model, err := x.Store.Model(ctx)
+	now, err := x.Store.State(ctx)
 	if err == nil {
 		x.tenant, err = Name(ctx, x.Store, tenant)
 	}
@@ -103,7 +103,7 @@ func (x *Index) start(ctx context.Context, tenant string) error {
 	}
 	limited, cancel := context.WithTimeout(ctx, openWait)
 	defer cancel()
-	if err := x.ensure(limited, className(model)); err != nil && (ctx.Err() != nil || !transient(err)) {
+	if err := x.ensure(limited, className(now.Model)); err != nil && (ctx.Err() != nil || !transient(err)) {
 		return err
 	} else if err != nil { // documents can be stored, and are indexed later
 		x.log.Warn("Weaviate is not available", "error", err)
@@ -172,19 +172,19 @@ func (x *Index) await(ctx context.Context) {
 
 // Settle implements index.Follower.
 func (x *Index) Settle(ctx context.Context, report func(done, total int)) error {
-	_, wanted, err := x.Store.Last(ctx)
+	now, err := x.Store.State(ctx)
 	for first := int64(-1); err == nil && !x.Store.ReadOnly(); {
 		next := x.following.Next()
 		x.following.Wake()
 		position, err := x.position(ctx)
-		if err != nil || position >= wanted {
+		if err != nil || position >= now.Generation {
 			return err
 		}
 		if first < 0 || position < first {
 			first = position
 		}
 		if report != nil {
-			report(int(position-first), int(wanted-first))
+			report(int(position-first), int(now.Generation-first))
 		}
 		select {
 		case <-ctx.Done():

@@ -164,7 +164,7 @@ func (x *Index) even(position int64, replicas map[string]int64) bool {
 }
 
 // few reports whether a search reads all changes after a position.
-func (s *snapshot) few(since int64) bool { return s.Sequence()-since <= int64(s.index.changes) }
+func (s *snapshot) few(since int64) bool { return s.State.Generation-since <= int64(s.index.changes) }
 
 // search asks Weaviate, and reads what the replica lacks that answers; where one of them lacks many changes, one that
 // lacks few is preferred.
@@ -241,7 +241,7 @@ func (r *reach) lower(since int64) bool {
 
 // unfinished describes the changes that not all replicas have; empty: there are none.
 func (s *snapshot) unfinished() (list []string) {
-	if n := s.Sequence() - s.position; n > 0 {
+	if n := s.State.Generation - s.position; n > 0 {
 		list = append(list, text.Count(int(n), "change")+" not indexed yet")
 	}
 	for _, node := range slices.Sorted(maps.Keys(s.replicas)) {

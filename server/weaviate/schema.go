@@ -218,7 +218,7 @@ func Name(ctx context.Context, store *documents.Store, tenant string) (string, e
 		return "", err
 	}
 	defer shown.Close()
-	return tenantName(tenant, shown.Store()), nil
+	return tenantName(tenant, shown.State.Store), nil
 }
 
 // Remove deletes libraries, by Name, in all collections of a cluster. It is no error if there are none.

@@ -98,8 +98,8 @@ func (s *snapshot) Stats(ctx context.Context) (index.Stats, error) {
 	if list := s.unfinished(); len(list) > 0 {
 		stats.Engine += " (" + strings.Join(list, ", ") + ")"
 	}
-	if s.class != className(s.Model()) {
-		stats.Engine += " (words only, while the collection of " + s.Model() + " is filled)"
+	if s.class != className(s.State.Model) {
+		stats.Engine += " (words only, while the collection of " + s.State.Model + " is filled)"
 	}
 	if err != nil {
 		return stats, err
@@ -227,7 +227,7 @@ func (s *snapshot) Like(ctx context.Context, id string, chunk int, access index.
 	if err != nil {
 		return found, err
 	}
-	if found.Vector.Model = s.Model(); found.Vector.Model != "" {
+	if found.Vector.Model = s.State.Model; found.Vector.Model != "" {
 		text := documents.EmbeddedText(&passage, 0)
 		vectors, err := s.index.Store.Embeddings(ctx, found.Vector.Model, []string{text})
 		if err != nil {
@@ -243,7 +243,7 @@ func (s *snapshot) Like(ctx context.Context, id string, chunk int, access index.
 // Nearest implements index.Snapshot.
 func (s *snapshot) Nearest(ctx context.Context, wanted index.Vector, query index.Query) ([]index.Hit, error) {
 	limit := max(0, min(query.Limit, candidates))
-	if wanted.Model != s.Model() || s.class != className(s.Model()) || limit == 0 || len(wanted.Values) == 0 {
+	if wanted.Model != s.State.Model || s.class != className(s.State.Model) || limit == 0 || len(wanted.Values) == 0 {
 		return nil, ctx.Err()
 	}
 	filter, err := s.resolve(ctx, query.Filter)
