@@ -89,7 +89,7 @@ func (p *Packer) readable(packed []byte) (bool, error) {
 	if len(packed) == 0 || packed[0] != packedDictionary {
 		return true, nil
 	}
-	id, err := dictionaryOf(frameOf(packed))
+	id, err := dictionaryOf(frameOf(packed, nil))
 	if err == nil {
 		_, err = p.compressor(id)
 	}

@@ -277,27 +277,26 @@ func (p *Packer) packWith(c *compressor, data []byte) ([]byte, error) {
 	return append(append(make([]byte, 0, len(data)+1), packedRaw), data...), nil
 }
 
-// frameOf returns the frame of a value that is packed with a dictionary.
-func frameOf(packed []byte) []byte {
-	return append(append(make([]byte, 0, len(frameMagic)+len(packed)), frameMagic...), packed[1:]...)
-}
+// frameOf returns the frame of a value that is packed with a dictionary, in the memory of a slice if it suffices.
+func frameOf(packed, to []byte) []byte { return append(append(to[:0], frameMagic...), packed[1:]...) }
 
 // Unpack returns the value that was packed. Errors: ErrPacked.
-func (p *Packer) Unpack(packed []byte) ([]byte, error) { return p.unpack(nil, packed) }
+func (p *Packer) Unpack(packed []byte) ([]byte, error) { return p.unpack(new(memory), packed) }
 
-// unpacked has the memory of values that were decoded: a search unpacks thirty of them, and copies their texts.
-var unpacked = sync.Pool{New: func() any { return new([]byte) }}
+// memory is used for one value after another: a search unpacks thirty of them, and copies their texts.
+type memory struct{ frame, data []byte }
+
+var memories = sync.Pool{New: func() any { return new(memory) }}
 
 // decode calls read with a decoder of the value that was packed. Errors: ErrPacked, if read finds it broken, too.
 func (p *Packer) decode(packed []byte, read func(*decoder)) error {
-	memory, _ := unpacked.Get().(*[]byte)
-	defer unpacked.Put(memory)
-	data, err := p.unpack((*memory)[:0], packed)
+	used, _ := memories.Get().(*memory)
+	data, err := p.unpack(used, packed)
+	if max(cap(used.frame), cap(used.data)) <= 8*groupBytes {
+		defer memories.Put(used)
+	}
 	if err != nil {
 		return err
-	}
-	if packed[0] != packedRaw && cap(data) <= 8*groupBytes {
-		*memory = data
 	}
 	from := decoder{data: data}
 	if read(&from); from.broken {
@@ -306,8 +305,8 @@ func (p *Packer) decode(packed []byte, read func(*decoder)) error {
 	return nil
 }
 
-// unpack is Unpack into the memory of a slice, if it suffices.
-func (p *Packer) unpack(to, packed []byte) ([]byte, error) {
+// unpack is Unpack into the data of memory, unless the value is raw.
+func (p *Packer) unpack(used *memory, packed []byte) ([]byte, error) {
 	if len(packed) == 0 {
 		return nil, ErrPacked
 	}
@@ -316,7 +315,8 @@ func (p *Packer) unpack(to, packed []byte) ([]byte, error) {
 	case packed[0] == packedRaw && len(packed) <= MaxUnpacked+1:
 		return packed[1:], nil
 	case packed[0] == packedDictionary:
-		frame = frameOf(packed)
+		used.frame = frameOf(packed, used.frame)
+		frame = used.frame
 		id, err := dictionaryOf(frame)
 		if err != nil {
 			return nil, err
@@ -331,11 +331,10 @@ func (p *Packer) unpack(to, packed []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start decompressing: %w", err)
 	}
-	data, err := decoder.DecodeAll(frame, to)
-	if err != nil {
+	if used.data, err = decoder.DecodeAll(frame, used.data[:0]); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrPacked, err)
 	}
-	return data, nil
+	return used.data, nil
 }
 
 // Group has neighbouring chunks of a document, which shrink more together.

@@ -55,7 +55,7 @@ func Unreadable(err error) bool {
 
 // sealKey is the key of the seal of a row's detail: all other columns.
 func (r *Row) sealKey() []byte {
-	return appendColumns(append(make([]byte, 0, 256), r.Hash...), &r.Document, r.ChunkCount)
+	return appendColumns(append(make([]byte, 0, 512), r.Hash...), &r.Document, r.ChunkCount)
 }
 
 // A group of chunks has a row of the table chunks. Its key is the number of the document's row, and behind it that of
