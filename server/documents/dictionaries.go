@@ -20,13 +20,16 @@ func DictionaryTables() [2]string { return [2]string{"dictionaries", "dictionary
 
 // PackWithDictionaries has texts packed with a dictionary that is stored with them.
 func (s *Tables) PackWithDictionaries() {
-	s.Packer = NewPacker(func(id uint32) ([]byte, error) { return s.readDictionary(context.Background(), id) })
+	s.Packer = NewPacker(func(id uint32) ([]byte, error) {
+		return s.readDictionary(context.Background(), s.DB.Pool(), id)
+	})
+	s.Packer.names.load = func() error { return s.loadNames(context.Background(), s.DB.Pool()) }
 }
 
 // readDictionary reads a dictionary, or its copy. Errors: ErrPacked if both are damaged or missing.
-func (s *Tables) readDictionary(ctx context.Context, id uint32) ([]byte, error) {
+func (s *Tables) readDictionary(ctx context.Context, from sqldb.Querier, id uint32) ([]byte, error) {
 	for _, table := range DictionaryTables() {
-		if found, err := s.dictionaryIn(ctx, table, id); err == nil || !Unreadable(err) {
+		if found, err := s.dictionaryIn(ctx, from, table, id); err == nil || !Unreadable(err) {
 			return found, err
 		}
 	}
@@ -34,9 +37,9 @@ func (s *Tables) readDictionary(ctx context.Context, id uint32) ([]byte, error) 
 }
 
 // dictionaryIn reads a dictionary from one of the tables.
-func (s *Tables) dictionaryIn(ctx context.Context, table string, id uint32) ([]byte, error) {
+func (s *Tables) dictionaryIn(ctx context.Context, from sqldb.Querier, table string, id uint32) ([]byte, error) {
 	var body []byte
-	err := sqldb.GetWhole(ctx, s.DB.Pool(), []any{&body}, "SELECT body FROM "+table+" WHERE id = ?", id)
+	err := sqldb.GetWhole(ctx, from, []any{&body}, "SELECT body FROM "+table+" WHERE id = ?", id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, fmt.Errorf("%w: a dictionary is missing", ErrPacked)
 	}
@@ -87,7 +90,7 @@ func (s *Tables) prepareDictionary(ctx context.Context, changes []Change) error 
 // useDictionary has texts packed with the newest dictionary that is stored; used is false if there is none.
 func (s *Tables) useDictionary(ctx context.Context) (used bool, err error) {
 	ids, err := s.dictionaryIDs(ctx)
-	for i := 0; i < len(ids) && err == nil; i++ {
+	for i := 0; i < len(ids) && ids[i] < firstName && err == nil; i++ {
 		err = s.Packer.use(ids[i])
 		used = used || err == nil
 	}
@@ -99,7 +102,7 @@ func (s *Tables) useDictionary(ctx context.Context) (used bool, err error) {
 
 func (s *Tables) dictionaryIDs(ctx context.Context) ([]uint32, error) {
 	return sqldb.ColumnWhole[uint32](ctx, s.DB.Pool(),
-		"SELECT id FROM dictionaries UNION SELECT id FROM dictionary_copies")
+		"SELECT id FROM dictionaries UNION SELECT id FROM dictionary_copies ORDER BY id")
 }
 
 // storeDictionary stores a dictionary unless another process was faster.
@@ -112,7 +115,7 @@ func (s *Tables) storeDictionary(ctx context.Context, id uint32, dictionary []by
 	return s.Change(ctx, func(tx *sqldb.Tx) {
 		for _, table := range DictionaryTables() {
 			there := 0
-			if tx.Row(nil, []any{&there}, "SELECT count(*) FROM "+table); there == 0 {
+			if tx.Row(nil, []any{&there}, "SELECT count(*) FROM "+table+" WHERE id < ?", firstName); there == 0 {
 				tx.Insert(table+" (id, body)", row, "")
 			}
 		}
@@ -151,14 +154,14 @@ func (s *Tables) ExamineDictionaries(ctx context.Context, repair bool, note func
 	ids, err := s.dictionaryIDs(ctx)
 	for _, id := range ids {
 		for i, table := range DictionaryTables() {
-			if _, err := s.dictionaryIn(ctx, table, id); err == nil {
+			if _, err := s.dictionaryIn(ctx, s.DB.Pool(), table, id); err == nil {
 				continue
 			} else if !Unreadable(err) {
 				return err
 			}
 			damage := index.Damage{Kind: index.DamagedDatabase, Reason: "a dictionary of its texts was damaged"}
 			other := DictionaryTables()[1-i]
-			if _, err := s.dictionaryIn(ctx, other, id); err == nil && repair {
+			if _, err := s.dictionaryIn(ctx, s.DB.Pool(), other, id); err == nil && repair {
 				if err := s.Change(ctx, func(tx *sqldb.Tx) {
 					tx.Exec("DELETE FROM "+table+" WHERE id = ?", id)
 					tx.Exec("INSERT INTO "+table+" (id, body) SELECT id, body FROM "+other+" WHERE id = ?", id)

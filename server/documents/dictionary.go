@@ -128,7 +128,7 @@ func (s *samples) add(ctx context.Context, document *index.Document) error {
 	var to encoder
 	detail(&to, document)
 	s.values = append(s.values, to.data)
-	return groupChunks(ctx, document.Chunks, func(_, _ int, data []byte) error {
+	return groupChunks(ctx, shortLinks(document), func(_, _ int, data []byte) error {
 		s.values, s.bytes = append(s.values, append([]byte(nil), data...)), s.bytes+len(data)
 		return nil
 	})

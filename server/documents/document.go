@@ -238,19 +238,18 @@ func changesOf(batch index.Batch) ([]Change, error) {
 }
 
 // appendColumns appends the fields that a row has columns for, and the number of its chunks.
-func appendColumns(dst []byte, d *index.Document, chunks int) []byte {
-	to := encoder{data: dst}
+func appendColumns(to *encoder, d *index.Document, chunks int) {
 	for _, field := range []*string{&d.ID, &d.Source, &d.Origin, &d.Title, &d.Link, &d.Type} {
 		to.text(field)
 	}
 	to.dates(d)
 	to.flag(&d.Hidden)
 	to.length(chunks)
-	return to.data
 }
 
-// selection returns the condition on rows of documents that a selector stands for; empty when it names nothing.
-func selection(by index.Selector) (where string, args []any) {
+// selection returns the condition on rows of documents that a selector stands for; empty when it names nothing. The
+// names were loaded.
+func (n *names) selection(by index.Selector) (where string, args []any) {
 	var conditions []string
 	add := func(condition string, values ...any) {
 		conditions = append(conditions, condition)
@@ -260,13 +259,13 @@ func selection(by index.Selector) (where string, args []any) {
 		add("TRUE")
 	}
 	if by.Origin != "" {
-		add("(origin = ? OR id = ? AND origin = ?)", by.Origin, "file:"+by.Origin, inID)
+		add("(origin IN (?, ?) OR id = ? AND origin = ?)", append(n.columns(by.Origin), "file:"+by.Origin, inID)...)
 	}
 	if by.Posted { // those that begin with "cc_pair:"
 		add("(origin = '' OR origin >= 'cc_pair:' AND origin < 'cc_pair;')")
 	}
 	if by.Source != "" {
-		add("source = ?", by.Source)
+		add("source IN (?, ?)", n.columns(by.Source)...)
 	}
 	if by.Link != "" {
 		add("(link = ? OR id = ? AND link = ?)", by.Link, strings.Replace(by.Link, "file://", "file:", 1), inID)

@@ -116,9 +116,23 @@ func (cleaner) length(n int) int   { return n }
 type encoder struct {
 	data   []byte
 	hashed bool // the bytes are hashed: lengths are varints, too
+
+	// names are what texts are written by: 0 stands for the next one that is used, other lengths are one more.
+	names *names
+	used  []name
 }
 
 func (e *encoder) text(value *string) {
+	if e.names != nil {
+		if found, ok := e.names.of(*value); ok {
+			e.used = append(e.used, found)
+			e.length(0)
+		} else {
+			e.length(1 + len(*value))
+			e.data = append(e.data, *value...)
+		}
+		return
+	}
 	e.length(len(*value))
 	e.data = append(e.data, *value...)
 }
@@ -159,6 +173,8 @@ type decoder struct {
 	data   []byte
 	whole  string // ends with data: texts are parts of it, as one allocation is faster; empty: each is a copy
 	broken bool
+	named  bool // texts are written by names, of which names are the next ones
+	names  []name
 }
 
 // advance passes over a number of width bytes, which is not positive if it could not be read.
@@ -172,13 +188,32 @@ func (d *decoder) advance(width int, valid bool) bool {
 }
 
 func (d *decoder) text(value *string) {
-	n := d.length(0)
+	n := 0
+	if !d.named {
+		n = d.length(0)
+	} else if n = d.namedLength(); n < 0 {
+		if len(d.names) == 0 {
+			d.data, d.broken = nil, true
+			return
+		}
+		*value, d.names = d.names[0].text, d.names[1:]
+		return
+	}
 	if at := len(d.whole) - len(d.data); d.whole != "" {
 		*value = d.whole[at : at+n]
 	} else {
 		*value = string(d.data[:n])
 	}
 	d.data = d.data[n:]
+}
+
+// namedLength reads the length of a text that is written by names; -1: it is the next name.
+func (d *decoder) namedLength() int {
+	n, width := binary.Uvarint(d.data)
+	if !d.advance(width, n <= 1+uint64(len(d.data)-max(0, width))) {
+		return 0
+	}
+	return int(n) - 1
 }
 
 // passChunk passes over what chunkFields reads.
@@ -214,6 +249,7 @@ const (
 	packedRaw        = 0
 	packedZstd       = 1
 	packedDictionary = 3 // a frame without its first four bytes, which are the same in all; it names its dictionary
+	packedNames      = 4 // the number of names, theirs less firstName, and another packed value
 )
 
 const (
@@ -237,6 +273,7 @@ type Packer struct {
 	plain   *compressor
 	current atomic.Pointer[compressor]      // packs new values; nil: plain does
 	stored  func(id uint32) ([]byte, error) // reads a dictionary; nil: there are none
+	names   names
 
 	mutex sync.Mutex
 	known map[uint32]*compressor // by dictionary
@@ -418,70 +455,4 @@ func Damaged(chunks []index.Chunk, from int) (numbers []int) {
 		}
 	}
 	return numbers
-}
-
-// optional are the fields of a detail that older versions did not store, in the order in which versions added them.
-// Those behind the last one that a document has are not stored.
-func optional(c codec, d *index.Document) []optionalField {
-	return []optionalField{
-		{len(d.Positions) > 0, func() { positions(c, d) }},
-		{d.Secondary > 0, func() { c.number(&d.Secondary) }},
-		{d.Language != "", func() { c.text(&d.Language) }},
-		{d.Untitled, func() { c.flag(&d.Untitled) }},
-		{d.Place != "", func() { c.text(&d.Place) }},
-		{d.Permalink != "", func() { c.text(&d.Permalink) }},
-		{hasLinks(d), func() { headingLinks(c, d) }},
-	}
-}
-
-func hasLinks(d *index.Document) bool {
-	return slices.ContainsFunc(d.Outline, func(h index.Heading) bool { return h.Link != "" })
-}
-
-// headingLinks applies a codec to the links of a document's headings.
-func headingLinks(c codec, d *index.Document) {
-	for i := range d.Outline {
-		c.text(&d.Outline[i].Link)
-	}
-}
-
-type optionalField struct {
-	has   bool
-	apply func()
-}
-
-// SealDetail sets the detail of a row, whose other columns are set: what is stored of the document beside them and its
-// chunks.
-func (p *Packer) SealDetail(row *Row) error {
-	packed, err := p.packDetail(&row.Document)
-	row.Detail = Seal(packed, row.sealKey())
-	return err
-}
-
-func (p *Packer) packDetail(document *index.Document) ([]byte, error) {
-	var to encoder
-	detail(&to, document)
-	fields := optional(&to, document)
-	for len(fields) > 0 && !fields[len(fields)-1].has {
-		fields = fields[:len(fields)-1]
-	}
-	for _, field := range fields {
-		field.apply()
-	}
-	return p.Pack(to.data)
-}
-
-// unpackDetail reads what packDetail wrote into a document. Errors: ErrPacked.
-func (p *Packer) unpackDetail(packed []byte, document *index.Document) error {
-	err := p.decode(packed, func(from *decoder) {
-		from.whole = string(from.data)
-		detail(from, document)
-		for _, field := range optional(from, document) {
-			if len(from.data) > 0 {
-				field.apply()
-			}
-		} // what follows is of a newer version
-	})
-	document.Secondary = min(max(document.Secondary, 0), len(document.Authors))
-	return err
 }

@@ -92,11 +92,11 @@ func TestOptionalDetailsComeBack(t *testing.T) {
 	} {
 		document, got := plain, index.Document{ID: "a"}
 		change(&document)
-		detail, err := p.packDetail(&document)
+		detail, _, err := p.packDetail(&document)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := p.unpackDetail(detail, &got); err != nil || !reflect.DeepEqual(Canonical(got), Canonical(document)) {
+		if err := p.unpackDetail(detail, nil, &got); err != nil || !reflect.DeepEqual(Canonical(got), Canonical(document)) {
 			t.Errorf("%s: %+v (%v), want %+v", name, got, err, document)
 		}
 		differs := document.Secondary > 0 || document.Untitled || hasLinks(&document)
@@ -110,7 +110,7 @@ func TestOptionalDetailsComeBack(t *testing.T) {
 func TestFieldsOfNewerVersions(t *testing.T) {
 	p := NewPacker(nil)
 	document, got := index.Document{ID: "a", Permalink: "https://wiki.example.com/a"}, index.Document{ID: "a"}
-	detail, err := p.packDetail(&document)
+	detail, _, err := p.packDetail(&document)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestFieldsOfNewerVersions(t *testing.T) {
 	if detail, err = p.Pack(append(data, "\x05newer"...)); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.unpackDetail(detail, &got); err != nil || !reflect.DeepEqual(got, document) {
+	if err := p.unpackDetail(detail, nil, &got); err != nil || !reflect.DeepEqual(got, document) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }
@@ -132,7 +132,7 @@ func FuzzUnpack(f *testing.F) {
 		Metadata: []index.Field{{Key: "team", Values: []string{"infra"}}}, Sets: []string{"handbook"}, Access: []string{"PUBLIC"},
 		Outline: []index.Heading{{Level: 1, Text: "Top"}}, Positions: []index.Position{{End: 5, FirstLine: 1, LastLine: 2}},
 		Chunks: []index.Chunk{{Text: strings.Repeat("long text ", 20), Headings: []string{"Top"}, Link: "#top"}, {}}}
-	detail, err := p.packDetail(&whole)
+	detail, _, err := p.packDetail(&whole)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func FuzzUnpack(f *testing.F) {
 	f.Add([]byte{7, 1, 2, 3})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var document index.Document
-		_ = p.unpackDetail(data, &document)
+		_ = p.unpackDetail(data, nil, &document)
 		chunks, err := p.unpackChunks(data, 0, math.MaxInt)
 		if err != nil {
 			return

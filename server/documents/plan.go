@@ -138,7 +138,7 @@ func (p *Plan) compare(ctx context.Context, r *Reader, numbers []int, replaced r
 			i.Hash = slices.Concat(Hash(&document)[:HashBytes], i.Old.Hash[min(HashBytes, len(i.Old.Hash)):])
 			i.Keep = slices.Equal(i.Hash, i.Old.Hash)
 		case i.Put != nil:
-			i.SameText = !i.Unread && sameChunks(i.Old.Hash, i.Hash)
+			i.SameText = !i.Unread && sameChunks(i.Old.Hash, i.Hash) && i.Old.Link == i.Put.Link // see shortLinks
 		}
 		if !i.Keep && replaced != nil {
 			replaced(n, old)

@@ -184,9 +184,13 @@ func (r *Reader) scan(scanned *sql.Rows) (*Row, error) {
 		r.completeOld(row)
 		return row, nil
 	}
-	detail, damage := Unseal(row.Detail, row.sealKey())
-	row.Detail = detail
-	row.Lose(damage)
+	err := r.Packer.unseal(row)
+	if err != nil && !Unreadable(err) {
+		return nil, err
+	}
+	if row.Lose(err); row.Damaged && row.Origin != row.short[1] {
+		row.Origin = "" // the number may be that of another name
+	}
 	return row, nil
 }
 
@@ -195,7 +199,7 @@ func (r *Reader) complete(row *Row) {
 	if row.Detail == nil || row.Damaged {
 		return
 	}
-	row.Lose(r.Packer.unpackDetail(row.Detail, &row.Document))
+	row.Lose(r.Packer.unpackDetail(row.Detail, row.names, &row.Document))
 	row.Detail = nil
 }
 
@@ -283,6 +287,7 @@ func (r *Reader) fill(ctx context.Context, ranges ...chunkRange) error {
 	err := r.groups(ctx, spans, func(n int, key int64, body []byte) {
 		c, at := ranges[n], int(key&ordinalMask)
 		if group, err := r.Packer.unpackGroup(body, key, c.of.Hash, c.first-at, c.last-at); err == nil {
+			expandLinks(group, c.of.Link)
 			copyGroup(c.chunks, at-c.first, group)
 		}
 	})

@@ -165,11 +165,16 @@ func (r *Reads) Passage(ctx context.Context, id string, chunk int, access index.
 
 // DocumentIDs implements index.Snapshot. The ids ascend.
 func (r *Reads) DocumentIDs(ctx context.Context, by index.Selector) (ids []string, err error) {
-	where, args := selection(by)
-	if where == "" {
-		return nil, nil
-	}
 	err = r.Read(func(from *Reader) error {
+		if names := &from.Packer.names; names.load != nil {
+			if err := names.load(); err != nil {
+				return err
+			}
+		}
+		where, args := from.Packer.names.selection(by)
+		if where == "" {
+			return nil
+		}
 		ids, err = sqldb.ColumnWhole[string](ctx, from, "SELECT id FROM documents WHERE "+where+" ORDER BY id", args...)
 		return err
 	})
@@ -179,10 +184,18 @@ func (r *Reads) DocumentIDs(ctx context.Context, by index.Selector) (ids []strin
 // Origins implements index.Snapshot.
 func (r *Reads) Origins(ctx context.Context) (origins map[string]int, err error) {
 	err = r.Read(func(from *Reader) error {
-		origins, err = sqldb.MapWhole[string, int](ctx, from,
+		stored, err := sqldb.MapWhole[string, int](ctx, from,
 			`SELECT CASE WHEN origin = ? AND substr(id, 1, 5) = 'file:' THEN substr(id, 6) ELSE origin END AS file,
 			count(*) FROM documents
 			WHERE origin <> '' GROUP BY file`, inID)
+		origins = make(map[string]int, len(stored))
+		for origin, count := range stored {
+			if _, lost := from.Packer.names.expand(&origin); lost != nil && !Unreadable(lost) {
+				return lost
+			} else if lost == nil {
+				origins[origin] += count
+			}
+		}
 		return err
 	})
 	return origins, err

@@ -20,6 +20,9 @@ type Row struct {
 	Hash         []byte // see Hash
 	Detail       []byte // packed: what Document does not have yet; nil when it has all
 	Cause        error
+
+	short [3]string // source, origin and type as the columns have them; empty: as they are
+	names []name    // of Detail
 }
 
 // Columns are those of a row, as Scan reads and Values returns them.
@@ -65,13 +68,16 @@ func (r *Row) Scan(row *sql.Rows) error {
 
 // Values returns the values of Columns.
 func (r *Row) Values() []any {
-	origin, link := r.Origin, r.Link
-	if file, ok := fileOf(r.ID); ok && file == origin {
-		if origin = inID; link == "file://"+file {
+	short, link := r.short, r.Link
+	if short == [...]string{"", "", ""} {
+		short = [...]string{r.Source, r.Origin, r.Type}
+	}
+	if file, ok := fileOf(r.ID); ok && file == r.Origin {
+		if short[1] = inID; link == "file://"+file {
 			link = inID
 		}
 	}
-	return []any{r.Number, r.ID, r.Hash, r.Source, origin, r.Title, link, r.Type, sqldb.Micros(r.CreatedAt),
+	return []any{r.Number, r.ID, r.Hash, short[0], short[1], r.Title, link, short[2], sqldb.Micros(r.CreatedAt),
 		sqldb.Micros(r.UpdatedAt), bit(r.Hidden), r.ChunkCount, r.Detail}
 }
 

@@ -53,9 +53,48 @@ func Unreadable(err error) bool {
 		err != nil && strings.Contains(err.Error(), "sql: Scan error")
 }
 
-// sealKey is the key of the seal of a row's detail: all other columns.
-func (r *Row) sealKey() []byte {
-	return appendColumns(append(make([]byte, 0, 512), r.Hash...), &r.Document, r.ChunkCount)
+// sealKey is the key of the seal of a row's detail: all other columns, its names, and what their lists begin with.
+// Errors: ErrPacked if one of those is lost.
+func (p *Packer) sealKey(row *Row) ([]byte, error) {
+	key := encoder{data: append(make([]byte, 0, 512), row.Hash...)}
+	appendColumns(&key, &row.Document, row.ChunkCount)
+	for i := range row.names {
+		key.text(&row.names[i].list)
+		key.text(&row.names[i].text)
+	}
+	for _, column := range row.short {
+		list, err := p.names.expand(&column)
+		if err != nil {
+			return nil, err
+		}
+		if list != "" {
+			key.text(&list)
+		}
+	}
+	return key.data, nil
+}
+
+// unseal checks the seal of a row that was read, and finds its names.
+func (p *Packer) unseal(row *Row) (err error) {
+	value := row.Detail
+	row.short, row.Detail = [...]string{row.Source, row.Origin, row.Type}, nil
+	for _, column := range [...]*string{&row.Source, &row.Origin, &row.Type} {
+		if _, err := p.names.expand(column); err != nil {
+			return err
+		}
+	}
+	var detail []byte
+	if row.names, detail, err = p.namesIn(value[sealBytes:]); err != nil {
+		return err
+	}
+	key, err := p.sealKey(row)
+	if err == nil {
+		_, err = Unseal(value, key)
+	}
+	if err == nil {
+		row.Detail = detail
+	}
+	return err
 }
 
 // A group of chunks has a row of the table chunks. Its key is the number of the document's row, and behind it that of

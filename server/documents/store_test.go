@@ -299,7 +299,8 @@ func TestOlderLayout(t *testing.T) {
 			long := page("long", strings.Repeat("walrus ", 2000))
 			long.Chunks = append(long.Chunks, index.Chunk{Text: "the end"})
 			x := reopen()
-			put(t, x, page("short", "walrus"), long, page("lost", "walrus"), page("gone", "walrus"))
+			put(t, x, page("short", "walrus"), long, page("lost", "walrus")) // too few to share names
+			put(t, x, page("gone", "walrus"))
 			if _, err := x.Write(t.Context(), index.Batch{Delete: []string{"gone"}}); err != nil {
 				t.Fatal(err)
 			}
@@ -415,7 +416,8 @@ func testDictionary(t *testing.T, options Options) {
 		shown.Close()
 		for run, want := range []bool{damage != "UPDATE dictionaries SET id = id", false} {
 			found, err := s.Check(t.Context(), index.CheckOptions{Repair: true}, nil)
-			if err != nil || (len(found) == 1 && found[0].Repaired) != want || len(found) > 1 {
+			repaired := slices.DeleteFunc(slices.Clone(found), func(d index.Damage) bool { return !d.Repaired })
+			if err != nil || (len(found) > 0) != want || len(repaired) < len(found) {
 				t.Errorf("%s, check %d: %+v, %v", damage, run, found, err)
 			}
 		}

@@ -225,7 +225,7 @@ func (s *Tables) Apply(ctx context.Context, changes []Change, cursors map[string
 	if s.ReadOnly() {
 		return index.Written{}, fmt.Errorf("write to the library: %w", fault.ErrReadOnly)
 	}
-	if err := s.prepareDictionary(ctx, changes); err != nil {
+	if err := cmp.Or(s.prepareDictionary(ctx, changes), s.prepareNames(ctx, changes)); err != nil {
 		return index.Written{}, err
 	}
 	var plan *Plan

@@ -12,7 +12,7 @@ import (
 func (p *Plan) Pack(ctx context.Context, packer *Packer) (err error) {
 	for n := range p.Items {
 		if i := &p.Items[n]; !i.Keep && i.Put != nil && !i.SameText {
-			if i.Groups, err = packer.PackChunks(ctx, i.Put.Chunks); err != nil {
+			if i.Groups, err = packer.PackChunks(ctx, shortLinks(i.Put)); err != nil {
 				return err
 			}
 		}

@@ -43,7 +43,7 @@ func bitsOf(hash string) uint32 {
 	return binary.BigEndian.Uint32(data) % (index.MaxHash + 1)
 }
 
-// AddHashes stores the hashes of documents together with them, and what else they are cited by. Those of deleted ones go.
+// AddHashes stores the hashes of documents together with them, and what else they are cited by.
 func (n *Names) AddHashes(batch *index.Batch) {
 	batch.Hash = n.HashBits
 	if batch.Cursors == nil {
@@ -120,8 +120,8 @@ func (n *Names) Hashes(ctx context.Context, idx index.Index, short string) (map[
 	return hashes, nil
 }
 
-// CompleteHashes stores the hashes of all documents if some may be missing: earlier versions stored none, or others, and
-// the names of roots change. What was written before an error stays.
+// CompleteHashes stores the hashes of all documents if some may be missing: earlier versions stored none, or others,
+// and the names of roots change. What was written before an error stays.
 func CompleteHashes(ctx context.Context, idx index.Index) error {
 	names, err := LoadNames(ctx, idx)
 	if err != nil {

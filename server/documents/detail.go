@@ -1,0 +1,149 @@
+package documents
+
+import (
+	"encoding/binary"
+	"slices"
+	"strings"
+
+	"quarry/server/index"
+)
+
+// optional are the fields of a detail that older versions did not store, in the order in which versions added them.
+// Those behind the last one that a document has are not stored.
+func optional(c codec, d *index.Document) []optionalField {
+	return []optionalField{
+		{len(d.Positions) > 0, func() { positions(c, d) }},
+		{d.Secondary > 0, func() { c.number(&d.Secondary) }},
+		{d.Language != "", func() { c.text(&d.Language) }},
+		{d.Untitled, func() { c.flag(&d.Untitled) }},
+		{d.Place != "", func() { c.text(&d.Place) }},
+		{d.Permalink != "", func() { c.text(&d.Permalink) }},
+		{hasLinks(d), func() { headingLinks(c, d) }},
+	}
+}
+
+func hasLinks(d *index.Document) bool {
+	return slices.ContainsFunc(d.Outline, func(h index.Heading) bool { return h.Link != "" })
+}
+
+// headingLinks applies a codec to the links of a document's headings.
+func headingLinks(c codec, d *index.Document) {
+	for i := range d.Outline {
+		c.text(&d.Outline[i].Link)
+	}
+}
+
+type optionalField struct {
+	has   bool
+	apply func()
+}
+
+// SealDetail sets the detail of a row, whose other columns are set: what is stored of the document beside them and its
+// chunks.
+func (p *Packer) SealDetail(row *Row) error {
+	packed, used, err := p.packDetail(&row.Document)
+	if err != nil {
+		return err
+	}
+	short := p.names.abbreviate
+	row.names, row.short = used, [...]string{short(row.Source), short(row.Origin), short(row.Type)}
+	if file, ok := fileOf(row.ID); ok && file == row.Origin || strings.HasPrefix(row.Origin, "cc_pair:") {
+		row.short[1] = row.Origin // it is left to the id, or documents are selected by how it begins
+	}
+	key, err := p.sealKey(row)
+	row.Detail = Seal(packed, key)
+	return err
+}
+
+// packDetail returns what is stored beside columns and chunks, and the names in it.
+func (p *Packer) packDetail(document *index.Document) (packed []byte, used []name, err error) {
+	to := encoder{names: &p.names}
+	if wholeDetail(&to, document); len(to.used) == 0 {
+		to = encoder{}
+		wholeDetail(&to, document)
+		packed, err = p.Pack(to.data)
+		return packed, nil, err
+	}
+	packed = appendLength([]byte{packedNames}, len(to.used))
+	for _, one := range to.used {
+		packed = appendLength(packed, int(one.number-firstName))
+	}
+	rest, err := p.Pack(to.data)
+	return append(packed, rest...), to.used, err
+}
+
+// wholeDetail writes the detail of a document.
+func wholeDetail(to *encoder, document *index.Document) {
+	detail(to, document)
+	fields := optional(to, document)
+	for len(fields) > 0 && !fields[len(fields)-1].has {
+		fields = fields[:len(fields)-1]
+	}
+	for _, field := range fields {
+		field.apply()
+	}
+}
+
+// namesIn returns the names of a packed detail, and the packed value behind. Errors: ErrPacked.
+func (p *Packer) namesIn(packed []byte) (found []name, rest []byte, err error) {
+	if len(packed) == 0 || packed[0] != packedNames {
+		return nil, packed, nil
+	}
+	from := decoder{data: packed[1:]}
+	found = make([]name, from.length(0))
+	for i := range found {
+		number, width := binary.Uvarint(from.data)
+		if !from.advance(width, number < endNames-firstName) {
+			return nil, nil, ErrPacked
+		}
+		if found[i], err = p.names.name(firstName + uint32(number)); err != nil {
+			return nil, nil, err
+		}
+	}
+	return found, from.data, nil
+}
+
+// unpackDetail reads what packDetail wrote into a document. Errors: ErrPacked.
+func (p *Packer) unpackDetail(packed []byte, used []name, document *index.Document) error {
+	err := p.decode(packed, func(from *decoder) {
+		from.whole, from.named, from.names = string(from.data), used != nil, used
+		detail(from, document)
+		for _, field := range optional(from, document) {
+			if len(from.data) > 0 {
+				field.apply()
+			}
+		} // what follows is of a newer version
+	})
+	document.Secondary = min(max(document.Secondary, 0), len(document.Authors))
+	return err
+}
+
+// sharedLink begins the stored link of a chunk in the place of its document's, or one that begins with it.
+const sharedLink = "\x01"
+
+// shortLinks returns the chunks of a document as they are packed: without its link at the beginning of theirs.
+func shortLinks(d *index.Document) []index.Chunk {
+	chunks := slices.Clone(d.Chunks)
+	for i := range chunks {
+		link := &chunks[i].Link
+		rest, ok := strings.CutPrefix(*link, d.Link)
+		switch {
+		case strings.HasPrefix(*link, sharedLink):
+			*link = sharedLink + *link
+		case ok && d.Link != "" && !strings.HasPrefix(rest, sharedLink):
+			*link = sharedLink + rest
+		}
+	}
+	return chunks
+}
+
+// expandLinks undoes shortLinks.
+func expandLinks(chunks []index.Chunk, link string) {
+	for i := range chunks {
+		if rest, ok := strings.CutPrefix(chunks[i].Link, sharedLink); ok && strings.HasPrefix(rest, sharedLink) {
+			chunks[i].Link = rest
+		} else if ok {
+			chunks[i].Link = link + rest
+		}
+	}
+}
