@@ -127,8 +127,9 @@ func (c *checkRun) noteProgress(ctx context.Context, next int64) {
 	if c.x.ReadOnly() || ctx.Err() != nil {
 		return
 	}
-	_, err := c.x.update(ctx, "INSERT OR REPLACE INTO checks (part, next) VALUES ('documents', ?)", next)
-	if err != nil {
+	if err := c.x.Change(ctx, func(tx *sqldb.Tx) {
+		tx.Exec("INSERT OR REPLACE INTO checks (part, next) VALUES ('documents', ?)", next)
+	}); err != nil {
 		c.x.Log.Warn("cannot store the progress of the check", "error", err)
 	}
 }
@@ -205,8 +206,7 @@ func (c *checkRun) agreement(ctx context.Context) error {
 
 // reindex makes the indexes of the database again.
 func (x *Index) reindex(ctx context.Context) error {
-	_, err := x.update(ctx, "REINDEX")
-	return err
+	return x.Change(ctx, func(tx *sqldb.Tx) { tx.Exec("REINDEX") })
 }
 
 func (c *checkRun) disagreement(ctx context.Context) (d disagreement, err error) {

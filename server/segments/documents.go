@@ -8,7 +8,6 @@ import (
 	"quarry/server/documents"
 	"quarry/server/index"
 	"quarry/server/index/segment"
-	"quarry/server/sqldb"
 )
 
 // readAtOnce documents are read with one statement.
@@ -55,10 +54,4 @@ func (v *view) each(ctx context.Context, p *part, ordinals []int, yield yieldDoc
 		}
 	}
 	return indexed(ctx, v.Reader, ids, func(n int, d *index.Document) error { return yield(ordinals[n], d) })
-}
-
-// update executes one statement in a transaction of its own and returns the number of rows that it changed.
-func (x *Index) update(ctx context.Context, statement string, args ...any) (n int64, err error) {
-	err = x.Change(ctx, func(tx *sqldb.Tx) { n = tx.Exec(statement, args...) })
-	return n, err
 }

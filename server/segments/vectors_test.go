@@ -18,8 +18,10 @@ import (
 
 	"quarry/client/field"
 	"quarry/server/documents"
+	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/vector"
+	"quarry/server/sqldb"
 )
 
 // meaning gives every text a vector of its own, and counts how often each was asked for.
@@ -484,8 +486,11 @@ func TestFloatVectors(t *testing.T) {
 			if at++; at%2 == 0 {
 				raw = documents.Seal(raw, key[:])
 			}
-			if n, err := x.update(t.Context(), "UPDATE embeddings SET vector = ? WHERE hash = ?", raw, key[:]); err != nil || n != 1 {
-				t.Fatal(n, err)
+			err := x.Change(t.Context(), func(tx *sqldb.Tx) {
+				tx.Change(fault.ErrNotFound, "UPDATE embeddings SET vector = ? WHERE hash = ?", raw, key[:])
+			})
+			if err != nil {
+				t.Fatal(err)
 			}
 		}
 		for _, p := range segmentsOf(t, x) {

@@ -54,9 +54,9 @@ func blockTexts(value any, names map[string]string, depth int) (texts []string) 
 	case "markdown":
 		return []string{clipped(said)}
 	case "rich_text_section":
-		return []string{markdown(inline(block["elements"], names), names)}
+		return []string{markdown(inline(block["elements"]), names)}
 	case "rich_text_quote":
-		quoted := markdown(inline(block["elements"], names), names)
+		quoted := markdown(inline(block["elements"]), names)
 		return []string{"> " + strings.ReplaceAll(quoted, "\n", "\n> ")}
 	case "rich_text_preformatted":
 		return []string{fence + "\n" + strings.Trim(visible(plainInline(block["elements"])), "\n") + "\n" + fence}
@@ -129,7 +129,7 @@ func tableRows(value any, names map[string]string, depth int) (rows []string) {
 }
 
 // inline returns the elements of rich text as Slack's mrkdwn.
-func inline(value any, names map[string]string) string {
+func inline(value any) string {
 	var out strings.Builder
 	elements, _ := value.([]any)
 	for _, item := range elements {

@@ -133,7 +133,11 @@ func (m *Model) answerTo(query string, over []state.Passage) tea.Cmd {
 	m.answer.Reset()
 	m.answer.thread, m.answer.refused = thread{query: query, refs: refs}, ""
 	if len(over) == 0 {
-		return tea.Batch(m.wholeSearch(query), m.ask(query), m.noteNotOverMarked())
+		asked := tea.Batch(m.wholeSearch(query), m.ask(query))
+		if len(m.markedShown()) > 0 {
+			m.answer.Note(notOverMarked + "; it searched all documents")
+		}
+		return asked
 	}
 	asked := m.ask(query)
 	m.answer.Filters("only the " + text.Count(len(over), "marked passage"))
@@ -181,14 +185,6 @@ func (m *Model) cannotAskOver(passages []state.Passage) string {
 		return "this server does not have the marked passage “" + text.OneLine(passages[at].Title) + "”"
 	}
 	return ""
-}
-
-// noteNotOverMarked notes that the answer is not limited to the marked passages, where somebody may expect it.
-func (m *Model) noteNotOverMarked() tea.Cmd {
-	if len(m.markedShown()) > 0 {
-		m.answer.Note(notOverMarked + "; it searched all documents")
-	}
-	return nil
 }
 
 // chatRefs returns the refs of passages for a question: first the best chunk of each, then as many of their others as a
