@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -272,27 +273,22 @@ func stale(p *part) bool { return p.segment.reader.AnalyserVersion() != analysis
 // outdated reports whether a segment has an older format, which a merge of it alone renews.
 func outdated(p *part) bool { return p.segment.reader.Format() != segment.FormatVersion }
 
-// fullTier finds enough segments of similar size and the same analyser, the smallest tier first.
+// fullTier finds enough segments of similar size, the smallest tier first. Those of older analysers are made anew one
+// by one.
 func (m mergePolicy) fullTier(parts []*part) []*part {
-	type tier struct{ level, analyser int }
-	tiers := make(map[tier][]*part)
+	tiers := make(map[int][]*part)
 	for _, p := range parts {
-		if size := m.liveBytes(p); size*2 <= m.largest {
-			key := tier{m.level(size), p.segment.reader.AnalyserVersion()}
-			tiers[key] = append(tiers[key], p)
+		if size := m.liveBytes(p); size*2 <= m.largest && !stale(p) {
+			level := m.level(size)
+			tiers[level] = append(tiers[level], p)
 		}
 	}
-	var smallest tier
-	var full []*part
-	for key, group := range tiers {
-		if len(group) < m.fanOut {
-			continue
-		}
-		if full == nil || cmp.Or(cmp.Compare(key.level, smallest.level), cmp.Compare(key.analyser, smallest.analyser)) < 0 {
-			smallest, full = key, group
+	for _, level := range slices.Sorted(maps.Keys(tiers)) {
+		if len(tiers[level]) >= m.fanOut {
+			return m.fitting(tiers[level])
 		}
 	}
-	return m.fitting(full)
+	return nil
 }
 
 // fitting takes the smallest segments of a tier whose sum is within the limit; all of them, as a backlog is merged at

@@ -28,9 +28,8 @@ type Builder struct {
 	filters      names
 	documents    []pending
 	ids          map[string]struct{}
-	forward      []byte   // the words of chunk after chunk, see chunk
-	documentSurf []uint32 // the surfaces of document after document
-	extra        int      // bytes of strings in use
+	forward      []byte // the words of chunk after chunk, see chunk
+	extra        int    // bytes of strings in use
 	// inLanguage has, by language and the word as it is written, the number of its second term and one more; 0: none.
 	// A surface has that of the way in which it was first written, which saves most words the map.
 	inLanguage map[*analysis.Language]map[string]uint32
@@ -64,9 +63,7 @@ type termEntry struct {
 type pending struct {
 	documentInfo
 	filters      []uint32
-	forward      int // where its chunks begin
-	surfaces     int // where its surfaces begin
-	surfacesEnd  int
+	forward      int                 // where its chunks begin
 	bodies, head []uint32            // lengths of its chunks
 	prints       []index.Fingerprint // of its chunks
 }
@@ -116,7 +113,7 @@ func (b *Builder) Reset() {
 		return
 	}
 	b.surfaceNames, b.surfaces, b.termNames, b.terms = kept.surfaceNames, kept.surfaces, kept.termNames, kept.terms
-	b.inLanguage, b.documentSurf, b.work = kept.inLanguage, kept.documentSurf[:0], kept.work
+	b.inLanguage, b.work = kept.inLanguage, kept.work
 	for i := range b.surfaces {
 		b.surfaces[i].documents, b.surfaces[i].seen = 0, 0
 	}
@@ -139,7 +136,7 @@ func (b *Builder) Len() int { return len(b.documents) }
 
 // Bytes estimates the memory in use.
 func (b *Builder) Bytes() int {
-	return len(b.forward) + 4*len(b.documentSurf) + b.extra + 64*(len(b.surfaces)+len(b.terms)) +
+	return len(b.forward) + b.extra + 64*(len(b.surfaces)+len(b.terms)) +
 		512*len(b.documents) + b.surfaceNames.bytes + b.termNames.bytes + b.values.bytes + b.filters.bytes
 }
 
@@ -159,7 +156,7 @@ func (b *Builder) Add(document index.Document) error {
 		documentInfo: documentInfo{
 			id: document.ID, title: document.Title, updated: document.UpdatedAt, chunks: len(document.Chunks),
 		},
-		forward: len(b.forward), surfaces: len(b.documentSurf),
+		forward: len(b.forward),
 	}
 	for _, value := range Values(&document) {
 		p.values = append(p.values, b.values.number(value.encode()))
@@ -209,7 +206,6 @@ func (b *Builder) analyse(document *index.Document, languages []string, p *pendi
 		b.stats.addTokens(p.bodies[i], p.head[i])
 		b.chunks++
 	}
-	p.surfacesEnd = len(b.documentSurf)
 	b.stats.addDocument(p.titleLength, len(document.Chunks))
 }
 
@@ -227,7 +223,6 @@ func (b *Builder) scan(words []occurrence, text string) []occurrence {
 		if entry.seen != document {
 			entry.seen = document
 			entry.documents++
-			b.documentSurf = append(b.documentSurf, id)
 		}
 		last = w.position + uint32(raw.Position)
 		words = append(words, occurrence{entry.term, last, entry.form})

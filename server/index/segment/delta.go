@@ -171,7 +171,7 @@ func (r *Reader) DeltaOf(ordinals ...int) (d Delta, err error) {
 		for e := r.surfaces.from(0); e.next(); {
 			surface := e.surface()
 			n := d.Terms[surface.Term].Documents
-			if n > 0 && len(surface.own) > 0 {
+			if n > 0 && surface.lacks() {
 				n = int64(surface.CountIn(those))
 			}
 			if n > 0 {

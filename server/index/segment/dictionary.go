@@ -12,10 +12,14 @@ import (
 
 // A dictionary maps sorted keys to values. Keys are front coded in blocks of dictionaryBlock entries:
 //
-//	entry    uvarint bytes shared with the key before (0 for the first of a block), uvarint length of the rest, the rest,
-//	         uvarint length of the value, the value
+//	entry    u8 bytes shared with the key before (0 for the first of a block) << 4 | length of the rest, each 15 if it
+//	         is more, and uvarint what it is more; before formatPatched both uvarint; the rest, uvarint length of
+//	         the value, the value
 //	section  blocks, u32 offset of every block, u32 number of entries
 const dictionaryBlock = 32
+
+// long is the least length that does not fit into half a byte.
+const long = 15
 
 type dictionaryWriter struct {
 	out     []byte
@@ -43,8 +47,13 @@ func (w *dictionaryWriter) add(key string, value []byte) error {
 	if w.count > 0 && key <= string(w.last) {
 		return errUnordered
 	}
-	w.out = binary.AppendUvarint(w.out, uint64(shared))
-	w.out = binary.AppendUvarint(w.out, uint64(len(key)-shared))
+	rest := len(key) - shared
+	w.out = append(w.out, byte(min(shared, long)<<4|min(rest, long)))
+	for _, length := range []int{shared, rest} {
+		if length >= long {
+			w.out = binary.AppendUvarint(w.out, uint64(length-long))
+		}
+	}
 	w.out = append(w.out, key[shared:]...)
 	w.out = binary.AppendUvarint(w.out, uint64(len(value)))
 	w.out = append(w.out, value...)
@@ -68,7 +77,8 @@ type dictionary struct {
 	extent extent
 	count  int
 	blocks int
-	ends   int // where the blocks end in the section
+	ends   int  // where the blocks end in the section
+	halves bool // two lengths are in one byte, since formatPatched
 	// starts are the beginnings of the first keys of blocks that were looked at, others 0: a search in them stays in the
 	// processor's cache.
 	starts []atomic.Uint64
@@ -85,7 +95,7 @@ func (r *Reader) dictionary(id section) dictionary {
 		panic(r.damaged("a dictionary is cut off"))
 	}
 	return dictionary{r: r, extent: e, count: count, blocks: blocks, ends: e.length - 4 - 4*blocks,
-		starts: make([]atomic.Uint64, blocks)}
+		halves: r.footer.format >= formatPatched, starts: make([]atomic.Uint64, blocks)}
 }
 
 // block returns the bytes of a block.
@@ -176,17 +186,16 @@ type entry struct{ shared, key, keyEnd, value, end int }
 
 // entry reads where the parts of the next entry lie. The key before has length bytes.
 func (d *dictionary) entry(data []byte, length int) (at entry) {
-	if len(data) > 2 && (data[0]|data[1]) < 0x80 { // each length is a single byte, as in most entries
-		at = entry{shared: int(data[0]), key: 2, keyEnd: 2 + int(data[1])}
-		if at.shared <= length && at.keyEnd < len(data) && data[at.keyEnd] < 0x80 {
+	if d.halves && len(data) > 2 { // all lengths take two bytes, as in most entries
+		at = entry{shared: int(data[0] >> 4), key: 1, keyEnd: 1 + int(data[0]&long)}
+		if at.shared < min(long, length+1) && at.keyEnd <= long && at.keyEnd < len(data) && data[at.keyEnd] < 0x80 {
 			at.value = at.keyEnd + 1
 			if at.end = at.value + int(data[at.keyEnd]); at.end <= len(data) {
 				return at
 			}
 		}
 	}
-	shared, rest := uvarint(d.r, data)
-	added, rest := uvarint(d.r, rest)
+	shared, added, rest := d.lengths(data)
 	if shared > uint64(length) || added > uint64(len(rest)) {
 		panic(d.r.damaged("a dictionary's key is too long"))
 	}
@@ -199,6 +208,24 @@ func (d *dictionary) entry(data []byte, length int) (at entry) {
 	at.value = len(data) - len(rest)
 	at.end = at.value + int(size)
 	return at
+}
+
+// lengths reads how many bytes a key shares with the one before it, how many it adds, and returns what follows.
+func (d *dictionary) lengths(data []byte) (shared, added uint64, rest []byte) {
+	if !d.halves {
+		shared, rest = uvarint(d.r, data)
+		added, rest = uvarint(d.r, rest)
+		return shared, added, rest
+	}
+	shared, added, rest = uint64(data[0]>>4), uint64(data[0]&long), data[1:]
+	for _, length := range []*uint64{&shared, &added} {
+		if *length == long {
+			var more uint64
+			more, rest = uvarint(d.r, rest)
+			*length += more
+		}
+	}
+	return shared, added, rest
 }
 
 // places are where the postings and positions of a term lie in their sections. They follow each other in the order of

@@ -26,7 +26,7 @@ import (
 var ErrDamaged = errors.New("the search index is damaged")
 
 // FormatVersion is the version of the file format that this package writes. It reads earlier ones, too.
-const FormatVersion = 3
+const FormatVersion = 4
 
 const (
 	formatFirst = 1
@@ -34,6 +34,9 @@ const (
 	formatPlaced = 2
 	// formatWords: terms and surfaces are one dictionary, blocks have no bounds, and tails are shorter.
 	formatWords = 3
+	// formatPatched: blocks may have exceptions and a width for first positions, keys shorter lengths, and surfaces no
+	// sets, as their forms say where they stand.
+	formatPatched = 4
 )
 
 const (
@@ -62,7 +65,7 @@ const (
 	sectionFacetEnds                       // column: where a document's facets end in sectionFacets
 	sectionFacets                          // column: ordinals of facet values, document by document
 	sectionFilters                         // dictionary of filter keys → document set in sectionSets
-	sectionSets                            // document sets of filters and surfaces
+	sectionSets                            // document sets of filters, before formatPatched of surfaces, too
 	sectionTerms                           // dictionary of words, see words.go
 	sectionPostings                        // see postings.go
 	sectionPositions                       // positions of the postings

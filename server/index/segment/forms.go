@@ -34,17 +34,27 @@ func (t *Term) loadForms(b *Block) {
 	if all > math.MaxInt32 {
 		panic(t.r.damaged("a term occurs too often"))
 	}
-	data := b.positions
-	if b.positionWidth >= 0 {
-		data = data[packedSize(all, b.positionWidth):]
-	} else {
-		in := t.gaps(b)
-		in.skip(all)
-		data = in.data
-	}
+	in := t.gaps(b)
+	in.skip(b.N, all)
+	data := in.data[packedSize(in.at, 1):]
 	if b.formWidth, b.forms = int(data[0]), data[1:]; b.formWidth > 32 {
 		panic(t.r.damaged("the forms of a term have a wrong width"))
 	}
+}
+
+// hasForm reports whether the surface with a form stands in posting i of b.
+func (t *Term) hasForm(b *Block, i, form int) bool {
+	t.loadForms(b)
+	if b.formWidth == 0 {
+		return form == 1
+	}
+	b.seek(i)
+	for j := range b.frequency(i) {
+		if int(unpackOne(b.forms, b.skipped+j, b.formWidth)) == form-1 {
+			return true
+		}
+	}
+	return false
 }
 
 // PositionsOf appends the positions of posting i of b at which the surface with a form stands; 0: any.
@@ -106,9 +116,6 @@ type mergedForm struct {
 
 // countForms finds the terms that will have several surfaces, and numbers these.
 func (m *merger) countForms() error {
-	if m.w.analyser < analyserOfForms {
-		return nil
-	}
 	m.forms = make(map[string][]*mergedForm)
 	err := m.union(func(r *Reader) *dictionary { return &r.surfaces }, func(_ []byte, at []*Cursor) error {
 		s := at[0].surface()
@@ -145,15 +152,7 @@ func (m *merger) addForm(surface, term string) {
 			continue
 		}
 		form.were[i] = s.Form + 1
-		if input.Deleted == nil {
-			form.documents += s.Documents
-			continue
-		}
-		for document := range s.each() {
-			if !input.deleted(document) {
-				form.documents++
-			}
-		}
+		form.documents += input.live(s)
 	}
 	if form.documents > 0 {
 		m.forms[term] = append(m.forms[term], form)

@@ -82,25 +82,11 @@ func parse(l *list, data []byte, numbers []uint32) {
 	}
 }
 
-// writeSurfaces inverts the surfaces of the documents.
+// writeSurfaces writes what documents contain in the order of words.
 func (b *Builder) writeSurfaces(w *writer) error {
-	ends := make([]uint32, len(b.surfaces)+1)
-	for i, entry := range b.surfaces {
-		ends[i+1] = ends[i] + entry.documents
-	}
-	cursors := append([]uint32(nil), ends...)
-	documents := make([]uint32, len(b.documentSurf))
-	for i := range b.documents {
-		p := &b.documents[i]
-		for _, id := range b.documentSurf[p.surfaces:p.surfacesEnd] {
-			documents[cursors[id]] = uint32(i)
-			cursors[id]++
-		}
-	}
 	for _, id := range b.surfaceNames.sorted(func(id int) bool { return b.surfaces[id].documents > 0 }) {
 		s := &b.surfaces[id]
-		term := b.termNames.list[s.term]
-		if err := w.surface(b.surfaceNames.list[id], term, documents[ends[id]:ends[id+1]], s.number); err != nil {
+		if err := w.surface(b.surfaceNames.list[id], b.termNames.list[s.term], s.documents, s.number); err != nil {
 			return err
 		}
 	}

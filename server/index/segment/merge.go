@@ -51,6 +51,8 @@ func (m *merger) run() error {
 		if got, want := m.at(i).AnalyserVersion(), m.at(0).AnalyserVersion(); got != want {
 			return fmt.Errorf("%s was made by analyser %d, %s by %d",
 				m.at(i).Name(), got, m.at(0).Name(), want)
+		} else if got < analyserOfForms {
+			return fmt.Errorf("%s was made by analyser %d, which knows no forms of words", m.at(i).Name(), got)
 		}
 	}
 	m.w = newWriter(m.at(0).AnalyserVersion())
@@ -113,6 +115,19 @@ func (m *merger) mapValues() error {
 
 func (in Input) deleted(document int) bool {
 	return in.Deleted != nil && in.Deleted.Contains(uint32(document))
+}
+
+// live is the number of documents that contain a surface and are not deleted.
+func (in Input) live(s Surface) (n int) {
+	if in.Deleted == nil {
+		return s.Documents
+	}
+	for document := range s.each(nil) {
+		if !in.deleted(document) {
+			n++
+		}
+	}
+	return n
 }
 
 var errTwice = errors.New("it is live in two segments")
@@ -265,24 +280,19 @@ func interleave(merged *list, heads []head) {
 
 func (h *head) chunk() uint32 { return h.list.chunks[h.next] }
 
-// surfaces merges the surfaces' documents.
+// surfaces adds up the surfaces' documents.
 func (m *merger) surfaces() error {
-	var documents []uint32
 	return m.union(func(r *Reader) *dictionary { return &r.surfaces }, func(key []byte, at []*Cursor) error {
-		documents = documents[:0]
-		term := ""
+		documents, term := 0, ""
 		for _, c := range at {
 			m.at(c.Input)
 			s := c.surface()
-			documents = m.move(c.Input, documents, s.each())
+			documents += m.inputs[c.Input].live(s)
 			term = s.Term
 		}
-		if len(documents) == 0 {
+		if documents == 0 {
 			return nil
 		}
-		if len(at) > 1 {
-			slices.Sort(documents)
-		}
-		return m.w.surface(string(key), term, documents, numberOf(m.forms[term], string(key)))
+		return m.w.surface(string(key), term, uint32(documents), numberOf(m.forms[term], string(key)))
 	})
 }

@@ -10,15 +10,16 @@ import (
 //
 //	table  per full block: last chunk u32, offset of the block u32, offset of its positions u32 (before formatWords also
 //	       12 bytes that nothing reads); then the tail's two offsets, u32 each. No table where there is no full block.
-//	block  widths of chunk gaps, body, heading, title frequencies and position gaps u8 each; the first four bit-packed
+//	block  heads of chunk gaps, body, heading and title frequencies, widths of first positions and of the gaps between
+//	       others u8 each (before formatPatched one width for all); the first four packed, see packing.go
 //	tail   uvarint gap << 1 | 1 where the only occurrence is one in the body, otherwise uvarint gap << 1 and a byte, body
 //	       | headings << 4 | title << 6; 0 if they do not fit, or before formatWords no byte: uvarint body, headings, title
 //
-// A gap is the distance to the posting before, less one. Positions are kept apart: bit-packed gaps per block, those of
-// a posting starting at zero again; first the title's, then the headings', then the body's. The tail has the width of
-// its gaps u8 in front of them; where they are fewer than packedTail, or before formatWords, uvarint gaps. Behind them
-// a block or tail of a term with several surfaces has the width of forms u8, and for each position the number of its
-// surface among the term's, bit-packed.
+// A gap is the distance to the posting before, less one. Positions are kept apart: bit-packed gaps per block, of each
+// posting the first position in front; first the title's, then the headings', then the body's. The tail has the width
+// of its gaps u8 in front of them; where they are fewer than packedTail, or before formatWords, uvarint gaps. Behind
+// them a block or tail of a term with several surfaces has the width of forms u8, and for each position the number of
+// its surface among the term's, bit-packed.
 
 // BlockSize is the number of postings in a full block.
 const BlockSize = 128
@@ -26,7 +27,8 @@ const BlockSize = 128
 const (
 	blockEntrySize   = 12
 	boundedEntrySize = 24 // before formatWords
-	blockWidths      = 5
+	blockHeads       = 6
+	blockWidths      = 5 // before formatPatched
 	// packedTail positions take less space with a width than as uvarints.
 	packedTail = 3
 )
@@ -62,9 +64,9 @@ type postingsWriter struct {
 	gaps                []uint32
 }
 
-// add encodes a list and returns where it lies.
-func (w *postingsWriter) add(l *list) (postings, postingsSize, positions, positionsSize int) {
-	postings, positions = len(w.postings), len(w.positions)
+// add encodes a list and returns how many bytes it takes.
+func (w *postingsWriter) add(l *list) (postingsSize, positionsSize int) {
+	postings, positions := len(w.postings), len(w.positions)
 	full := len(l.chunks) / BlockSize
 	table := len(w.postings)
 	if full > 0 {
@@ -87,7 +89,7 @@ func (w *postingsWriter) add(l *list) (postings, postingsSize, positions, positi
 		binary.LittleEndian.PutUint32(entry[4:], uint32(len(w.positions)-positions))
 	}
 	w.tail(l, full*BlockSize, next, at)
-	return postings, len(w.postings) - postings, positions, len(w.positions) - positions
+	return len(w.postings) - postings, len(w.positions) - positions
 }
 
 // block encodes the postings from…to and their positions; it returns how far positions have been used.
@@ -98,18 +100,41 @@ func (w *postingsWriter) block(l *list, from, to int, next uint32, at int) int {
 		next = l.chunks[i] + 1
 	}
 	end := w.positionGaps(l, from, to, at)
-	arrays := [][]uint32{gaps[:], l.body[from:to], l.headings[from:to], l.titles[from:to]}
-	for _, array := range arrays {
-		w.postings = append(w.postings, byte(widthOf(array)))
+	heads := len(w.postings)
+	w.postings = append(w.postings, make([]byte, blockHeads)...)
+	for i, array := range [][]uint32{gaps[:], l.body[from:to], l.headings[from:to], l.titles[from:to]} {
+		head, out := appendPatched(w.postings, array)
+		w.postings, out[heads+i] = out, head
 	}
-	width := widthOf(w.gaps)
-	w.postings = append(w.postings, byte(width))
-	for _, array := range arrays {
-		w.postings = appendPacked(w.postings, array, widthOf(array))
-	}
-	w.positions = appendPacked(w.positions, w.gaps, width)
+	first, others := w.packGaps(l, from, to)
+	w.postings[heads+4], w.postings[heads+5] = byte(first), byte(others)
 	w.forms(l, at, end)
 	return end
+}
+
+// packGaps packs the gaps of the postings from…to, the first of each in a width of its own.
+func (w *postingsWriter) packGaps(l *list, from, to int) (first, others int) {
+	var firsts, rest uint32
+	at := 0
+	for i := from; i < to; i++ {
+		end := at + l.frequency(i)
+		firsts |= w.gaps[at]
+		for _, gap := range w.gaps[at+1 : end] {
+			rest |= gap
+		}
+		at = end
+	}
+	first, others = bits.Len32(firsts), bits.Len32(rest)
+	p := packer{dst: w.positions}
+	at = 0
+	for i := from; i < to; i++ {
+		end := at + l.frequency(i)
+		p.add(w.gaps[at:at+1], first)
+		p.add(w.gaps[at+1:end], others)
+		at = end
+	}
+	w.positions = p.finish()
+	return first, others
 }
 
 // positionGaps sets the gaps between the positions of the postings from…to; it returns how far positions have been
@@ -165,80 +190,4 @@ func (w *postingsWriter) tail(l *list, from int, next uint32, at int) {
 		}
 	}
 	w.forms(l, at, end)
-}
-
-// widthOf is the number of bits that the largest of values needs.
-func widthOf(values []uint32) int {
-	var all uint32
-	for _, v := range values {
-		all |= v
-	}
-	return bits.Len32(all)
-}
-
-// packedSize is the number of bytes that n values of the width take.
-func packedSize(n, width int) int { return (n*width + 7) / 8 }
-
-// appendPacked appends values, width bits each.
-func appendPacked(dst []byte, values []uint32, width int) []byte {
-	if width == 0 {
-		return dst
-	}
-	var buffer uint64
-	filled := 0
-	for _, v := range values {
-		buffer |= uint64(v) << filled
-		filled += width
-		for filled >= 8 {
-			dst = append(dst, byte(buffer))
-			buffer >>= 8
-			filled -= 8
-		}
-	}
-	if filled > 0 {
-		dst = append(dst, byte(buffer))
-	}
-	return dst
-}
-
-// unpack reads values of the width from src, which must go on for eight bytes behind them.
-func unpack(dst *[BlockSize]uint32, src []byte, width int) {
-	mask := uint64(1)<<width - 1
-	if width > 8 {
-		at := 0
-		for i := range dst {
-			dst[i] = uint32(binary.LittleEndian.Uint64(src[at>>3:]) >> (at & 7) & mask)
-			at += width
-		}
-		return
-	}
-	shift := width & 63
-	for i := 0; i < BlockSize; i += 8 { // eight values fill width bytes and fit into one load
-		v := binary.LittleEndian.Uint64(src[i>>3*width:])
-		group := dst[i : i+8 : i+8]
-		group[0] = uint32(v & mask)
-		v >>= shift
-		group[1] = uint32(v & mask)
-		v >>= shift
-		group[2] = uint32(v & mask)
-		v >>= shift
-		group[3] = uint32(v & mask)
-		v >>= shift
-		group[4] = uint32(v & mask)
-		v >>= shift
-		group[5] = uint32(v & mask)
-		v >>= shift
-		group[6] = uint32(v & mask)
-		v >>= shift
-		group[7] = uint32(v & mask)
-	}
-}
-
-// unpackOne reads the value with the given index.
-func unpackOne(src []byte, index, width int) uint32 {
-	if width == 0 {
-		return 0
-	}
-	at := index * width
-	return uint32(binary.LittleEndian.Uint64(src[at>>3:]) >> (at & 7) & (1<<width - 1))
 }

@@ -121,7 +121,7 @@ func dump(t testing.TB, r *Reader) (out []string) {
 		}
 		for e := r.surfaces.from(0); e.next(); {
 			s := e.surface()
-			say("surface %q %q %d %v", e.key, s.Term, s.Documents, slices.Collect(s.each()))
+			say("surface %q %q %d %v", e.key, s.Term, s.Documents, slices.Collect(s.each(nil)))
 			if s.Form > 0 {
 				say("form %d at %v", s.Form, positionsOf(s))
 			}
@@ -322,17 +322,14 @@ func repair(data []byte) {
 
 func FuzzReader(f *testing.F) {
 	good := build(f, world(1, 150)).data
-	older := olderFormat(f, formatPlaced).data
-	for _, old := range []bool{false, true} {
+	inputs := [][]byte{good, olderFormat(f, formatPlaced).data, olderFormat(f, formatWords).data}
+	for old := range byte(len(inputs)) {
 		f.Add(uint32(100), uint32(200), uint32(5000), byte(0xff), true, old)
 		f.Add(uint32(len(good)-20), uint32(len(good)-60), uint32(len(good)-90), byte(1), true, old)
 		f.Add(uint32(len(good)-20), uint32(1), uint32(2), byte(0x80), false, old)
 	}
-	f.Fuzz(func(t *testing.T, a, b, c uint32, mask byte, fix, old bool) {
-		data := bytes.Clone(good)
-		if old {
-			data = bytes.Clone(older)
-		}
+	f.Fuzz(func(t *testing.T, a, b, c uint32, mask byte, fix bool, old byte) {
+		data := bytes.Clone(inputs[int(old)%len(inputs)])
 		for _, at := range []uint32{a, b, c} {
 			data[int(at)%len(data)] ^= mask
 		}
@@ -357,7 +354,7 @@ func FuzzReader(f *testing.F) {
 			t.Fatal(err)
 		}
 		_ = r.protect(func() {
-			r.Matching(anyWord{}, func(s Surface) { _ = slices.Collect(s.each()) })
+			r.Matching(anyWord{}, func(s Surface) { _ = slices.Collect(s.each(nil)) })
 			r.Frequent("a")
 			r.EachValue(func(int, FacetValue) {})
 		})

@@ -13,7 +13,7 @@ type Surface struct {
 	// or the segment does not say.
 	Form int
 
-	own []byte // location of its own set; nil: the term's documents are its
+	own []byte // before formatPatched: location of its own set; empty: the term's documents are its
 }
 
 // Surface looks a surface up.
@@ -51,45 +51,44 @@ func EachSurface(readers []*Reader, prefix string, reading func(input int), yiel
 }
 
 // In reports whether one of documents contains the surface.
-func (s Surface) In(documents Bits) bool {
-	for document := range s.each() {
-		if documents.Has(document) {
-			return true
-		}
-	}
-	return false
-}
+func (s Surface) In(documents Bits) bool { return anyIn(s.each(documents), documents) }
 
 // CountIn is the number of documents that contain the surface.
 func (s Surface) CountIn(documents Bits) (n int) {
-	if s.Documents > s.r.Documents()/1024 && documents.Count() == s.r.Documents() {
+	if (s.lacks() || s.Documents > s.r.Documents()/1024) && documents.Count() == s.r.Documents() {
 		return s.Documents // looking at all of them takes longer
 	}
-	for document := range s.each() {
+	for document := range s.each(documents) {
 		n += int(documents[document/64] >> (document % 64) & 1)
 	}
 	return n
 }
 
-// each yields the surface's documents, ascending: those of its term, or some of them. Before formatPlaced a set of its
-// own had documents instead of their places.
-func (s Surface) each() iter.Seq[int] {
+// lacks reports whether the surface may lack documents of its term.
+func (s Surface) lacks() bool {
+	return len(s.own) > 0 || s.Form > 0 && s.r.footer.format >= formatPatched
+}
+
+// each yields the surface's documents, ascending: those of its term, or some of them, perhaps without those that are not
+// in (nil: all are). Before formatPlaced a set of its own had documents instead of their places.
+func (s Surface) each(in Bits) iter.Seq[int] {
 	if len(s.own) > 0 && s.r.footer.format < formatPlaced {
 		return s.r.setAt(s.own).each
 	}
 	t, ok := s.r.Term(s.Term)
-	if !ok {
+	switch {
+	case !ok:
 		panic(s.r.damaged("a surface has no term"))
-	}
-	all := t.documents(s.r.Owners())
-	if len(s.own) == 0 {
-		return all
+	case len(s.own) == 0 && s.lacks():
+		return t.documents(s.Form, in)
+	case len(s.own) == 0:
+		return t.documents(0, nil)
 	}
 	some := NewBits(t.Documents)
 	s.r.setOf(s.own, t.Documents).Union(some)
 	return func(yield func(document int) bool) {
 		n := 0
-		for document := range all {
+		for document := range t.documents(0, nil) {
 			if n >= t.Documents {
 				panic(s.r.damaged("a term has too many documents"))
 			}
@@ -101,16 +100,25 @@ func (s Surface) each() iter.Seq[int] {
 	}
 }
 
-// documents yields the documents that contain the term, ascending.
-func (t *Term) documents(owners Owners) iter.Seq[int] {
+// documents yields the documents that contain the term, ascending; of its surface with a form (0: any) only those in
+// some documents (nil: all), as it takes longer to find what positions have.
+func (t *Term) documents(form int, in Bits) iter.Seq[int] {
+	owners := t.r.Owners()
 	return func(yield func(document int) bool) {
 		last := -1
 		var b Block
 		for i := range t.Blocks() {
-			t.loadChunks(i, &b)
-			for _, chunk := range b.Chunks[:b.N] {
+			if form == 0 {
+				t.loadChunks(i, &b)
+			} else {
+				t.Load(i, &b)
+			}
+			for j, chunk := range b.Chunks[:b.N] {
 				document := owners.Of(int(chunk))
-				if document != last && !yield(document) {
+				if document == last || form > 0 && (in != nil && !in.Has(document) || !t.hasForm(&b, j, form)) {
+					continue
+				}
+				if !yield(document) {
 					return
 				}
 				last = document
@@ -120,8 +128,11 @@ func (t *Term) documents(owners Owners) iter.Seq[int] {
 }
 
 // In reports whether one of documents contains the term.
-func (t *Term) In(documents Bits) bool {
-	for document := range t.documents(t.r.Owners()) {
+func (t *Term) In(documents Bits) bool { return anyIn(t.documents(0, nil), documents) }
+
+// anyIn reports whether one of some is among documents.
+func anyIn(some iter.Seq[int], documents Bits) bool {
+	for document := range some {
 		if documents.Has(document) {
 			return true
 		}

@@ -16,6 +16,7 @@ type Term struct {
 	size                int    // of postings
 	full                int    // full blocks
 	entrySize           int    // of the table of blocks; more than blockEntrySize before formatWords
+	heads               int    // bytes in front of a block
 }
 
 // Term looks a term up. Like all methods that return no error it must be called within Protect.
@@ -57,7 +58,10 @@ func (r *Reader) termOf(e *entries) Term {
 		r: r, Chunks: int(chunks), Documents: int(documents), Titles: int(titles),
 		postings: r.part(sectionPostings, at.postings, at.postingsSize), size: int(at.postingsSize),
 		positions: r.part(sectionPositions, at.positions, at.positionsSize),
-		full:      int(chunks) / BlockSize, entrySize: blockEntrySize,
+		full:      int(chunks) / BlockSize, entrySize: blockEntrySize, heads: blockHeads,
+	}
+	if r.footer.format < formatPatched {
+		t.heads = blockWidths
 	}
 	if r.footer.format < formatWords {
 		t.entrySize = boundedEntrySize
@@ -80,7 +84,8 @@ type Block struct {
 
 	// where the positions are
 	positions     []byte
-	positionWidth int // -1: uvarints
+	firstWidth    int // of a posting's first position
+	positionWidth int // of the gaps to others; -1: all are uvarints
 	// passed postings have skipped positions
 	passed, skipped int
 	forms           []byte // of all positions, bit-packed; nil: not looked for yet
@@ -137,53 +142,46 @@ func (t *Term) loadChunks(i int, b *Block) {
 		next = t.Last(i-1) + 1
 	}
 	data := t.postings[binary.LittleEndian.Uint32(t.entry(i)[4:]):]
-	if data[0] > 32 {
-		panic(t.r.damaged("a block of postings has a wrong width"))
-	}
 	b.N = BlockSize
-	unpackGaps(&b.Chunks, data[blockWidths:], int(data[0]), next)
+	t.unpackGaps(&b.Chunks, data[t.heads:], data[0], next)
 }
 
 func (t *Term) loadFull(i int, next uint32, b *Block) {
 	entry := t.entry(i)
 	data := t.postings[binary.LittleEndian.Uint32(entry[4:]):]
 	b.positions = t.positions[binary.LittleEndian.Uint32(entry[8:]):]
-	gapWidth, bodyWidth := int(data[0]), int(data[1])
-	headingWidth, titleWidth := int(data[2]), int(data[3])
-	b.positionWidth = int(data[4])
-	if gapWidth > 32 || bodyWidth > 32 || headingWidth > 32 || titleWidth > 32 || b.positionWidth > 32 {
-		panic(t.r.damaged("a block of postings has a wrong width"))
+	heads := data[:t.heads]
+	b.firstWidth, b.positionWidth = int(heads[4]), int(heads[t.heads-1])
+	if b.firstWidth > 32 || b.positionWidth > 32 {
+		panic(t.r.damaged("the positions of a term have a wrong width"))
 	}
 	b.N = BlockSize
-	data = data[blockWidths:]
-	unpackGaps(&b.Chunks, data, gapWidth, next)
-	data = data[packedSize(BlockSize, gapWidth):]
-	unpack(&b.Body, data, bodyWidth)
-	data = data[packedSize(BlockSize, bodyWidth):]
-	b.HasHeadings, b.HasTitles = headingWidth > 0, titleWidth > 0
+	data = t.unpackGaps(&b.Chunks, data[t.heads:], heads[0], next)
+	data = t.unpackPatched(&b.Body, data, heads[1])
+	b.HasHeadings, b.HasTitles = heads[2] != 0, heads[3] != 0
 	if b.HasHeadings {
-		unpack(&b.Headings, data, headingWidth)
-		data = data[packedSize(BlockSize, headingWidth):]
+		data = t.unpackPatched(&b.Headings, data, heads[2])
 	}
 	if b.HasTitles {
-		unpack(&b.Titles, data, titleWidth)
+		t.unpackPatched(&b.Titles, data, heads[3])
 	}
 }
 
-// unpackGaps unpacks gaps to the chunks that they lead to.
-func unpackGaps(dst *[BlockSize]uint32, src []byte, width int, next uint32) {
-	if width == 0 {
+// unpackGaps unpacks gaps to the chunks that they lead to, and returns what follows them.
+func (t *Term) unpackGaps(dst *[BlockSize]uint32, src []byte, head byte, next uint32) []byte {
+	if head == 0 {
 		for i := range dst {
 			dst[i] = next + uint32(i)
 		}
-		return
+		return src
 	}
-	unpack(dst, src, width)
+	src = t.unpackPatched(dst, src, head)
 	for i, gap := range dst {
 		next += gap
 		dst[i] = next
 		next++
 	}
+	return src
 }
 
 func (t *Term) loadTail(next uint32, b *Block) {
@@ -215,6 +213,7 @@ func (t *Term) loadTail(next uint32, b *Block) {
 		if b.positionWidth = int(b.positions[0]); b.positionWidth > 32 {
 			panic(t.r.damaged("the positions of a term have a wrong width"))
 		}
+		b.firstWidth = b.positionWidth
 		b.positions = b.positions[1:]
 	}
 }
@@ -253,17 +252,18 @@ func (b *Block) Frequencies(i int) (body, headings, title uint32) {
 
 // gaps reads the positions of a block's postings, one posting after the other.
 type gaps struct {
-	r     *Reader
-	data  []byte
-	width int // of a gap in bits; -1: uvarints
-	at    int // the next gap in data, unless they are uvarints
+	r            *Reader
+	data         []byte
+	first, width int // of a gap in bits; width -1: uvarints
+	at           int // the bit of the next gap in data, unless they are uvarints
 }
 
-func (t *Term) gaps(b *Block) gaps { return gaps{t.r, b.positions, b.positionWidth, 0} }
+func (t *Term) gaps(b *Block) gaps { return gaps{t.r, b.positions, b.firstWidth, b.positionWidth, 0} }
 
-func (g *gaps) skip(n int) {
+// skip passes over postings with n positions.
+func (g *gaps) skip(postings, n int) {
 	if g.width >= 0 {
-		g.at += n
+		g.at += postings*g.first + (n-postings)*g.width
 		return
 	}
 	for range n {
@@ -275,9 +275,11 @@ func (g *gaps) skip(n int) {
 func (g *gaps) appendTo(dst []uint32, n int) []uint32 {
 	position := uint32(0)
 	if g.width >= 0 {
+		width := g.first
 		for range n {
-			position += unpackOne(g.data, g.at, g.width)
-			g.at++
+			position += bitsAt(g.data, g.at, width)
+			g.at += width
+			width = g.width
 			dst = append(dst, position)
 		}
 		return dst
@@ -291,19 +293,24 @@ func (g *gaps) appendTo(dst []uint32, n int) []uint32 {
 	return dst
 }
 
-// Positions appends the positions of posting i of b, ascending. It is quick for one posting after another.
-func (t *Term) Positions(b *Block, i int, dst []uint32) []uint32 {
+// seek finds how many positions precede those of posting i.
+func (b *Block) seek(i int) {
 	if i < b.passed {
 		b.passed, b.skipped = 0, 0
 	}
 	for ; b.passed < i; b.passed++ {
 		b.skipped += b.frequency(b.passed)
 	}
+}
+
+// Positions appends the positions of posting i of b, ascending. It is quick for one posting after another.
+func (t *Term) Positions(b *Block, i int, dst []uint32) []uint32 {
+	b.seek(i)
 	if b.skipped > 3*maxFrequency*BlockSize {
 		panic(t.r.damaged("a term occurs too often"))
 	}
 	in := t.gaps(b)
-	in.skip(b.skipped)
+	in.skip(b.passed, b.skipped)
 	return in.appendTo(dst, t.frequency(b, i))
 }
 
@@ -327,7 +334,7 @@ func (t *Term) appendTo(l *list, number func(chunk uint32) int32, forms *renumbe
 			frequency, chunk := t.frequency(&b, j), number(b.Chunks[j])
 			at += frequency
 			if chunk < 0 {
-				in.skip(frequency)
+				in.skip(1, frequency)
 				continue
 			}
 			body, headings, title := b.Frequencies(j)

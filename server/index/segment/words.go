@@ -1,10 +1,6 @@
 package segment
 
-import (
-	"encoding/binary"
-	"slices"
-	"strings"
-)
+import "encoding/binary"
 
 // The dictionary of words has terms and surfaces, most of which are both. A value is
 //
@@ -15,8 +11,8 @@ import (
 //	          of postings; unless the last bit of the count is set uvarint documents, titles. Nothing of wordSurface
 //	surface   of wordBoth uvarint documents << 1 | 1 where its term is written like it, otherwise documents << 1; uvarint
 //	          form, see forms.go; unless the term is written like it uvarint bytes that both share, uvarint length of the
-//	          term's rest, the rest; the location of a set of the term's documents, by their places among them, unless
-//	          the surface's are all of them. Nothing of wordTerm and wordWhole
+//	          term's rest, the rest; before formatPatched the location of a set of the term's documents, by their
+//	          places among them, unless the surface's are all of them. Nothing of wordTerm and wordWhole
 type wordKind byte
 
 const (
@@ -130,11 +126,10 @@ type writtenTerm struct {
 	term                        string
 	chunks, documents, titles   uint32
 	postingsSize, positionsSize uint32
-	postings, positions         int // where they begin
 }
 
-// surface appends a surface of a term with its documents, and its form, behind the terms before it.
-func (w *writer) surface(surface, term string, documents []uint32, form uint32) error {
+// surface appends a surface of a term with its number of documents and its form, behind the terms before it.
+func (w *writer) surface(surface, term string, documents, form uint32) error {
 	if err := w.termsBefore(surface); err != nil {
 		return err
 	}
@@ -143,16 +138,16 @@ func (w *writer) surface(surface, term string, documents []uint32, form uint32) 
 		named = &w.terms[w.listed]
 		w.listed++
 	}
-	all, same := w.termNamed(term), named != nil && term == surface
-	if same && form == 0 && int(all.documents) == len(documents) {
+	same := named != nil && term == surface
+	if same && form == 0 {
 		return w.word(surface, wordWhole, 0, named, nil)
 	}
 	kind, value := wordSurface, w.value[:0]
 	switch {
 	case same:
-		kind, value = wordBoth, binary.AppendUvarint(value, uint64(len(documents))<<1|1)
+		kind, value = wordBoth, binary.AppendUvarint(value, uint64(documents)<<1|1)
 	case named != nil:
-		kind, value = wordBoth, binary.AppendUvarint(value, uint64(len(documents))<<1)
+		kind, value = wordBoth, binary.AppendUvarint(value, uint64(documents)<<1)
 	}
 	value = binary.AppendUvarint(value, uint64(form))
 	if !same {
@@ -161,20 +156,8 @@ func (w *writer) surface(surface, term string, documents []uint32, form uint32) 
 		value = binary.AppendUvarint(value, uint64(len(term)-shared))
 		value = append(value, term[shared:]...)
 	}
-	if int(all.documents) > len(documents) {
-		value = w.setOf(value, w.among(all, documents), int(all.documents))
-	}
 	w.value = value
-	return w.word(surface, kind, len(documents), named, value)
-}
-
-// termNamed returns a term that was written; one that no chunk contains has no documents.
-func (w *writer) termNamed(term string) (found writtenTerm) {
-	at, ok := slices.BinarySearchFunc(w.terms, term, func(t writtenTerm, term string) int { return strings.Compare(t.term, term) })
-	if ok {
-		found = w.terms[at]
-	}
-	return found
+	return w.word(surface, kind, int(documents), named, value)
 }
 
 // termsBefore appends the terms that are no surfaces and come before one; "": all that are left.

@@ -37,7 +37,6 @@ type writer struct {
 	words          dictionaryWriter
 	place          places // of the postings of the next term that is listed
 	scratch, value []byte
-	members        []uint32
 }
 
 func newWriter(analyser int) *writer {
@@ -88,20 +87,10 @@ func (w *writer) chunk(body, headings uint32, print index.Fingerprint) {
 
 // filter appends a filter key with its documents.
 func (w *writer) filter(key string, documents []uint32) error {
-	return w.filters.add(key, w.set(nil, documents))
-}
-
-// set stores a document set and appends its location to dst.
-func (w *writer) set(dst []byte, documents []uint32) []byte {
-	return w.setOf(dst, documents, w.documents())
-}
-
-// setOf stores a set of numbers below n and appends its location to dst.
-func (w *writer) setOf(dst []byte, members []uint32, n int) []byte {
 	offset := len(w.sets)
-	w.sets = appendSet(w.sets, members, n)
-	dst = binary.AppendUvarint(dst, uint64(offset))
-	return binary.AppendUvarint(dst, uint64(len(w.sets)-offset))
+	w.sets = appendSet(w.sets, documents, w.documents())
+	location := binary.AppendUvarint(nil, uint64(offset))
+	return w.filters.add(key, binary.AppendUvarint(location, uint64(len(w.sets)-offset)))
 }
 
 // term appends a term with its postings.
@@ -116,28 +105,9 @@ func (w *writer) term(term string, l *list) {
 			}
 		}
 	}
-	postings, postingsSize, positions, positionsSize := w.postings.add(l)
+	postingsSize, positionsSize := w.postings.add(l)
 	w.terms = append(w.terms, writtenTerm{term: term, chunks: uint32(len(l.chunks)), documents: uint32(documents),
-		titles: uint32(titles), postings: postings, postingsSize: uint32(postingsSize), positions: positions,
-		positionsSize: uint32(positionsSize)})
-}
-
-// among returns the places of some documents of a term among all of them.
-func (w *writer) among(term writtenTerm, some []uint32) []uint32 {
-	w.members = w.members[:0]
-	end := len(w.postings.postings)
-	padded := append(w.postings.postings, make([]byte, padding)...) // which readers find in the file
-	w.postings.postings = padded[:end]
-	t := Term{Chunks: int(term.chunks), postings: padded[term.postings:], size: int(term.postingsSize),
-		positions: w.postings.positions[term.positions:], full: int(term.chunks) / BlockSize, entrySize: blockEntrySize}
-	place := uint32(0)
-	for document := range t.documents(w.chunkDocuments) {
-		if len(some) > 0 && some[0] == uint32(document) {
-			w.members, some = append(w.members, place), some[1:]
-		}
-		place++
-	}
-	return w.members
+		titles: uint32(titles), postingsSize: uint32(postingsSize), positionsSize: uint32(positionsSize)})
 }
 
 // finish returns the file.
