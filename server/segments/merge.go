@@ -28,15 +28,15 @@ type merged struct {
 	remap [][]int32
 }
 
-// mergeOnce does the most useful job that the policy finds. more says that there was one. documents.ErrOvertaken means
+// mergeOnce makes one segment of those that pick returns. more says that there were any. documents.ErrOvertaken means
 // that another process did it first.
-func (x *Index) mergeOnce(ctx context.Context, policy mergePolicy) (more bool, err error) {
+func (x *Index) mergeOnce(ctx context.Context, pick func([]*part) []*part) (more bool, err error) {
 	current, err := x.currentState(ctx)
 	if err != nil {
 		return false, err
 	}
 	defer x.states.drop(current)
-	parts := policy.pick(current.parts)
+	parts := pick(current.parts)
 	if parts == nil {
 		return false, nil
 	}
@@ -108,6 +108,7 @@ func (x *Index) buildSegment(ctx context.Context, tx sqldb.Querier, builder *seg
 		return nil, err
 	}
 	if made, err = x.createSegment(data, len(list)); err == nil {
+		x.worker.added.Add(made.bytes)
 		err = x.buildVectors(ctx, tx, made, data, list)
 	}
 	return made, err
@@ -244,10 +245,12 @@ type mergePolicy struct {
 	largest     int64   // bytes of the inputs of a merge, which also bounds its memory
 	deletedPart float64 // of a segment's documents, above which it is written again without them
 	builder     int     // bytes of a builder's memory, above which what is built from texts is merged from pieces
+	rest        int64   // bytes that are merged when a process ends, up to eight times as many if it added much
 }
 
 func defaultMergePolicy() mergePolicy {
-	return mergePolicy{fanOut: 8, floor: 512 << 10, largest: 128 << 20, deletedPart: 0.3, builder: rebuildBytes}
+	return mergePolicy{fanOut: 8, floor: 512 << 10, largest: 128 << 20, deletedPart: 0.3, builder: rebuildBytes,
+		rest: 4 << 20}
 }
 
 // pick returns the segments whose merge is the most useful; nil when all is well.
@@ -266,6 +269,22 @@ func (m mergePolicy) pick(parts []*part) []*part {
 		}
 	}
 	return nil
+}
+
+// pickRest returns the smallest segments of a library to which this process added bytes, as words stand in every
+// segment: what it added is written once more at most. None is more than three times as large as the others together,
+// so that little does not make much be written again.
+func (m mergePolicy) pickRest(parts []*part, added int64) (rest []*part) {
+	parts = slices.DeleteFunc(slices.Clone(parts), stale)
+	slices.SortStableFunc(parts, func(a, b *part) int { return cmp.Compare(a.bytes, b.bytes) })
+	sum, limit := int64(0), min(max(m.rest, added/4), added, 8*m.rest)
+	for i, p := range parts {
+		if i > 0 && p.bytes <= 3*sum && sum+p.bytes <= limit {
+			rest = parts[:i+1]
+		}
+		sum += p.bytes
+	}
+	return rest
 }
 
 func stale(p *part) bool { return p.segment.reader.AnalyserVersion() != analysis.Version }
@@ -337,6 +356,7 @@ type worker struct {
 	ctx    context.Context // it outlives calls
 	cancel context.CancelFunc
 	wrote  atomic.Bool
+	added  atomic.Int64 // bytes of new segments
 	loop   guard.Loop
 }
 
@@ -353,9 +373,12 @@ func (w *worker) begin() {
 }
 
 // kick makes the worker look for something to do. A panic costs one round: the next write tries again.
-func (w *worker) kick() { w.loop.Kick(w.tidy, guard.Log(w.index.Log, "tidy segments")) }
+func (w *worker) kick() {
+	w.loop.Kick(func() { w.tidy(w.policy.pick) }, guard.Log(w.index.Log, "tidy segments"))
+}
 
-// stop ends the goroutine: at once when this process wrote nothing, else it may finish what it does.
+// stop ends the goroutine: at once when this process wrote nothing, else it may finish what it does, and what is small
+// is merged.
 func (w *worker) stop() {
 	w.loop.Stop()
 	defer w.cancel()
@@ -365,13 +388,17 @@ func (w *worker) stop() {
 		w.cancel()
 	}
 	w.loop.Wait()
+	if added := w.added.Load(); added > 0 && w.policy.rest > 0 && !w.index.db.InMemory() {
+		rest := func(parts []*part) []*part { return w.policy.pickRest(parts, added) }
+		guard.Func(func() { w.tidy(rest) }, guard.Log(w.index.Log, "merge small segments"))()
+	}
 }
 
-// tidy merges for as long as there is something to merge, then sweeps. Its failures cost speed and space, not
+// tidy merges for as long as pick finds something to merge, then sweeps. Its failures cost speed and space, not
 // correctness, and so are logged only; the next write tries again.
-func (w *worker) tidy() {
+func (w *worker) tidy(pick func([]*part) []*part) {
 	for setbacks := 0; w.ctx.Err() == nil && setbacks < maxSetbacks; {
-		more, err := w.index.mergeOnce(w.ctx, w.policy)
+		more, err := w.index.mergeOnce(w.ctx, pick)
 		if suspects := damageOf(err); suspects != nil {
 			if err = w.index.repair(w.ctx, suspects); err == nil {
 				err = documents.ErrOvertaken

@@ -273,33 +273,87 @@ func TestManyDeletesAreFolded(t *testing.T) {
 	m.compare(t, x)
 }
 
-func TestPolicy(t *testing.T) {
-	policy := mergePolicy{fanOut: 3, floor: 100, largest: 10_000, deletedPart: 0.3}
-	sized := func(sizes ...int64) []*part {
-		var parts []*part
-		x := open(t, Options{})
-		put(t, x, document("a", "text"))
-		current, err := x.currentState(t.Context())
+// TestLittleIsMergedWhenAProcessEnds, into one segment; what was there before stays.
+func TestLittleIsMergedWhenAProcessEnds(t *testing.T) {
+	dir, m, random := t.TempDir(), make(model), rand.New(rand.NewPCG(4, 4))
+	for want, batches := range [][]index.Batch{
+		1: {randomBatch(random, 20), randomBatch(random, 20), randomBatch(random, 20)},
+		2: {{Upsert: []index.Document{document("one more", "word1")}}},
+	} {
+		x, err := Open(t.Context(), Options{Dir: dir})
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { x.states.drop(current) })
-		for i, size := range sizes {
-			parts = append(parts, &part{id: int64(i), documents: 10, bytes: size, segment: current.parts[0].segment})
+		for _, batch := range batches {
+			write(t, x, batch)
+			m.apply(batch)
 		}
-		return parts
+		if err := x.Close(); err != nil {
+			t.Fatal(err)
+		}
+		x = open(t, Options{Dir: dir})
+		if parts := segmentsOf(t, x); len(parts) != want {
+			t.Errorf("%d segments, want %d", len(parts), want)
+		}
+		m.compare(t, x)
 	}
+}
+
+// sized are segments of sizes.
+func sized(t *testing.T, sizes ...int64) (parts []*part) {
+	t.Helper()
+	x := open(t, Options{})
+	put(t, x, document("a", "text"))
+	current, err := x.currentState(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { x.states.drop(current) })
+	for i, size := range sizes {
+		parts = append(parts, &part{id: int64(i), documents: 10, bytes: size, segment: current.parts[0].segment})
+	}
+	return parts
+}
+
+func TestRestOfSmallSegments(t *testing.T) {
+	policy := mergePolicy{rest: 1000}
+	for _, test := range []struct {
+		name         string
+		added        int64
+		sizes, taken []int64
+	}{
+		{"all that is little", 1000, []int64{500, 300, 200}, []int64{200, 300, 500}},
+		{"no more than was added", 600, []int64{500, 300, 200}, []int64{200, 300}},
+		{"a quarter of what is much", 8000, []int64{900, 700, 6400}, []int64{700, 900}},
+		{"eight times as much at most", 1 << 30, []int64{3000, 5000, 9000, 4000}, []int64{3000, 4000}},
+		{"nothing for what is little beside it", 1000, []int64{10, 900}, nil},
+		{"the largest of them pays", 1000, []int64{10, 400, 500}, []int64{10, 400, 500}},
+		{"one", 1000, []int64{10}, nil},
+		{"no segments", 1000, nil, nil},
+	} {
+		var taken []int64
+		for _, p := range policy.pickRest(sized(t, test.sizes...), test.added) {
+			taken = append(taken, p.bytes)
+		}
+		if !slices.Equal(taken, test.taken) {
+			t.Errorf("%s: took %v, want %v", test.name, taken, test.taken)
+		}
+	}
+}
+
+func TestPolicy(t *testing.T) {
+	policy := mergePolicy{fanOut: 3, floor: 100, largest: 10_000, deletedPart: 0.3}
 	deleted := func(p *part, count uint64) {
 		p.deleted = roaring.New()
 		p.deleted.AddRange(0, count)
 	}
-	few := sized(50, 60)
-	full := sized(50, 5000, 60, 250, 70)
-	large := sized(6000, 6000, 6000)
-	mixed := sized(4000, 4500, 4900, 4950)
-	emptied := sized(50, 60)
+	few := sized(t, 50, 60)
+	full := sized(t, 50, 5000, 60, 250, 70)
+	large := sized(t, 6000, 6000, 6000)
+	mixed := sized(t, 4000, 4500, 4900, 4950)
+	emptied := sized(t, 50, 60)
 	deleted(emptied[1], 10)
-	thinned := sized(50, 60)
+	thinned := sized(t, 50, 60)
 	deleted(thinned[0], 4)
 	tests := []struct {
 		name  string

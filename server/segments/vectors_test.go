@@ -510,7 +510,7 @@ func TestFloatVectors(t *testing.T) {
 func TestRepairRestoresVectors(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	x, stored := filled(t, Options{Dir: dir}, 4)
+	x, stored := filled(t, Options{Dir: dir, policy: &mergePolicy{fanOut: 1000, largest: 1 << 30, deletedPart: 1}}, 4)
 	means := newMeaning(16, "")
 	means.embedAll(t, x, "m")
 	name := segmentsOf(t, x)[1].name
