@@ -225,12 +225,16 @@ func (s *Tables) Apply(ctx context.Context, changes []Change, cursors map[string
 	if s.ReadOnly() {
 		return index.Written{}, fmt.Errorf("write to the library: %w", fault.ErrReadOnly)
 	}
-	if err := cmp.Or(s.prepareDictionary(ctx, changes), s.prepareNames(ctx, changes)); err != nil {
+	err := s.prepareDictionary(ctx, changes)
+	if err == nil {
+		err = s.prepareNames(ctx, changes)
+	}
+	if err != nil {
 		return index.Written{}, err
 	}
 	var plan *Plan
 	var planned State
-	err := s.Commit(ctx, func(tx sqldb.Querier) (err error) {
+	err = s.Commit(ctx, func(tx sqldb.Querier) (err error) {
 		if planned, err = s.state(ctx, tx); err != nil {
 			return err
 		}
