@@ -412,16 +412,16 @@ func groupChunks(ctx context.Context, chunks []index.Chunk, yield func(first, co
 	return nil
 }
 
-// unpackChunks returns the chunks of a packed group, those that are not among first to last empty.
+// unpackChunks returns the chunks first to last, of those that there are, of a packed group.
 func (p *Packer) unpackChunks(packed []byte, first, last int) (chunks []index.Chunk, err error) {
 	err = p.decode(packed, func(from *decoder) {
-		for len(from.data) > 0 {
-			chunks = append(chunks, index.Chunk{})
-			if n := len(chunks) - 1; n < first || n > last {
+		for n := 0; len(from.data) > 0; n++ {
+			if n < first || n > last {
 				from.passChunk()
-			} else {
-				chunkFields(from, &chunks[n])
+				continue
 			}
+			chunks = append(chunks, index.Chunk{})
+			chunkFields(from, &chunks[len(chunks)-1])
 		}
 	})
 	if err != nil {
@@ -430,21 +430,9 @@ func (p *Packer) unpackChunks(packed []byte, first, last int) (chunks []index.Ch
 	return chunks, nil
 }
 
-// Unread returns n chunks, none if n is negative. They are marked as damaged until copyGroup has them.
+// Unread returns n chunks, none if n is negative. They are marked as damaged until they are read.
 func Unread(n int) []index.Chunk {
 	return slices.Repeat([]index.Chunk{{Damaged: true}}, max(0, n))
-}
-
-// copyGroup copies a group of chunks, the first of which is at a place of chunks or before them, as far as it is among
-// them.
-func copyGroup(chunks []index.Chunk, place int, group []index.Chunk) {
-	if place < 0 {
-		if place <= -len(group) {
-			return
-		}
-		place, group = 0, group[-place:]
-	}
-	copy(chunks[min(place, len(chunks)):], group)
 }
 
 // Damaged returns the numbers of the chunks that could not be read. The first of chunks has the number from.

@@ -38,10 +38,14 @@ func testPackedChunks(t *testing.T, p *Packer) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			last := group.Count - 1
-			some, err := p.unpackChunks(group.Body, last, last)
-			if err != nil || len(some) != group.Count || !reflect.DeepEqual(some[last], chunks[last]) || last > 0 && some[0].Text != "" {
-				t.Errorf("the last of %d chunks alone: %+v, %v", group.Count, some, err)
+			for first := -1; first <= group.Count; first++ {
+				for last := first - 1; last <= group.Count; last++ {
+					some, err := p.unpackChunks(group.Body, first, last)
+					want := chunks[max(first, 0):max(first, 0, min(last+1, group.Count))]
+					if err != nil || len(some) != len(want) || len(want) > 0 && !reflect.DeepEqual(some, want) {
+						t.Errorf("chunks %d to %d of %d: %+v, %v", first, last, group.Count, some, err)
+					}
+				}
 			}
 			got = append(got, chunks...)
 		}

@@ -288,7 +288,7 @@ func (r *Reader) fill(ctx context.Context, ranges ...chunkRange) error {
 		c, at := ranges[n], int(key&ordinalMask)
 		if group, err := r.Packer.unpackGroup(body, key, c.of.Hash, c.first-at, c.last-at); err == nil {
 			expandLinks(group, c.of.Link)
-			copyGroup(c.chunks, at-c.first, group)
+			copy(c.chunks[min(max(at-c.first, 0), len(c.chunks)):], group)
 		}
 	})
 	if !Unreadable(err) {

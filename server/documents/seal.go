@@ -136,7 +136,7 @@ func groupKey(key int64, hash []byte) []byte {
 		hash[min(HashBytes, len(hash)):]...)
 }
 
-// unpackGroup returns the chunks of a group, those that are not among first to last empty.
+// unpackGroup returns the chunks first to last, of those that there are, of a group.
 func (p *Packer) unpackGroup(value []byte, key int64, hash []byte, first, last int) ([]index.Chunk, error) {
 	packed, _, err := openGroup(value, key, hash)
 	if err != nil {
