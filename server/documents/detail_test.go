@@ -1,6 +1,7 @@
 package documents
 
 import (
+	"bytes"
 	"reflect"
 	"testing"
 
@@ -21,5 +22,24 @@ func TestLinksComeBack(t *testing.T) {
 		if expandLinks(short, link); !reflect.DeepEqual(short, d.Chunks) {
 			t.Errorf("%q: read %+v, want %+v", link, short, d.Chunks)
 		}
+	}
+}
+
+// TestHashesOfRows: half of a hash is stored, but for a document whose chunks stay as an older version sealed them.
+func TestHashesOfRows(t *testing.T) {
+	whole := Hash(&index.Document{ID: "a", Chunks: []index.Chunk{{Text: "text"}}})
+	other := Hash(&index.Document{ID: "a", Title: "another", Chunks: []index.Chunk{{Text: "text"}}})
+	short := (&Item{Hash: whole}).storedHash()
+	if len(short) != HashBytes || !sameHead(short, whole) || !sameChunks(short, whole) || sameHead(short, other) || !sameChunks(short, other) {
+		t.Errorf("stored %x of %x", short, whole)
+	}
+	for _, old := range [][]byte{whole, short} {
+		stored := (&Item{Hash: other, SameText: true, Old: &Row{Hash: old}}).storedHash()
+		if _, chunks := halves(stored); len(stored) != len(old) || !bytes.Equal(chunks, old[len(old)/2:]) || !sameHead(stored, other) {
+			t.Errorf("%x: stored %x", old, stored)
+		}
+	}
+	if sameHead(whole, nil) || sameChunks([]byte{1, 2}, []byte{1, 2}) {
+		t.Error("a hash that is damaged is that of a document")
 	}
 }

@@ -31,8 +31,9 @@ var (
 	ErrNoID = errors.New("a document has no id")
 )
 
-// HashBytes is the length of each half of a document's hash.
-const HashBytes = 16
+// HashBytes is the length of each half of a document's hash. Rows have storedBytes of each, those of older versions all:
+// enough to tell a document from what it was before.
+const HashBytes, storedBytes = 16, 8
 
 // Canonical is the document as it will be read back: valid UTF-8, dates in UTC and whole microseconds. What is the same
 // in this form is stored, hashed and indexed the same.
@@ -144,10 +145,20 @@ func Hash(document *index.Document) []byte {
 	return append(sum[:HashBytes:HashBytes], chunks.Sum(nil)[:HashBytes]...)
 }
 
-// sameChunks reports whether the chunks of two documents are equal, given their hashes.
-func sameChunks(a, b []byte) bool {
-	return len(a) == 2*HashBytes && len(b) == 2*HashBytes && bytes.Equal(a[HashBytes:], b[HashBytes:])
+// halves splits a hash.
+func halves(hash []byte) (head, chunks []byte) { return hash[:len(hash)/2], hash[len(hash)/2:] }
+
+// sameHalf reports whether halves of hashes are equal, as far as they are stored.
+func sameHalf(a, b []byte) bool {
+	n := min(len(a), len(b))
+	return n >= storedBytes && bytes.Equal(a[:n], b[:n])
 }
+
+// sameHead reports whether two documents are equal but for their chunks, given their hashes.
+func sameHead(a, b []byte) bool { return sameHalf(a[:len(a)/2], b[:len(b)/2]) }
+
+// sameChunks reports whether the chunks of two documents are equal, given their hashes.
+func sameChunks(a, b []byte) bool { return sameHalf(a[len(a)/2:], b[len(b)/2:]) }
 
 // Change is what a write does to one document: put or patch it, or remove it if both are nil.
 type Change struct {

@@ -65,7 +65,7 @@ func isAccessAlone(i *Item) bool {
 	}
 	d := *i.Put
 	d.Access, d.Sets, d.Hidden = i.Old.Access, i.Old.Sets, i.Old.Hidden
-	return slices.Equal(Hash(&d)[:HashBytes], i.Old.Hash[:HashBytes])
+	return sameHead(Hash(&d), i.Old.Hash)
 }
 
 // Store implements Written.

@@ -108,7 +108,7 @@ func (p *Plan) keepSound(ctx context.Context, r *Reader, numbers []int) (changed
 	for _, n := range numbers {
 		i := &p.Items[n]
 		i.Unread = damaged[i.ID]
-		if i.Keep = !i.Unread && slices.Equal(i.Hash, i.Old.Hash); !i.Keep {
+		if i.Keep = !i.Unread && sameHead(i.Hash, i.Old.Hash); !i.Keep {
 			changed = append(changed, n)
 		}
 	}
@@ -135,8 +135,8 @@ func (p *Plan) compare(ctx context.Context, r *Reader, numbers []int, replaced r
 		case i.Patches != nil:
 			document := patched(old, i.Patches)
 			i.Put, i.SameText = &document, true
-			i.Hash = slices.Concat(Hash(&document)[:HashBytes], i.Old.Hash[min(HashBytes, len(i.Old.Hash)):])
-			i.Keep = slices.Equal(i.Hash, i.Old.Hash)
+			i.Hash = Hash(&document) // of its chunks only where they were read
+			i.Keep = sameHead(i.Hash, i.Old.Hash)
 		case i.Put != nil:
 			i.SameText = !i.Unread && sameChunks(i.Old.Hash, i.Hash) && i.Old.Link == i.Put.Link // see shortLinks
 		}

@@ -1,7 +1,6 @@
 package documents
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"fmt"
@@ -206,8 +205,8 @@ func (r *Reader) complete(row *Row) {
 // completeOld is complete for a row without a seal, which is checked by the document's hash.
 func (r *Reader) completeOld(row *Row) {
 	r.complete(row)
-	if !row.Damaged && (row.ChunkCount < 0 || row.ChunkCount > MaxChunks || len(row.Hash) != 2*HashBytes ||
-		!bytes.Equal(Hash(&row.Document)[:HashBytes], row.Hash[:HashBytes])) {
+	if !row.Damaged && (row.ChunkCount < 0 || row.ChunkCount > MaxChunks ||
+		!sameHead(Hash(&row.Document), row.Hash)) {
 		row.Lose(fmt.Errorf("%w: its hash is wrong", ErrPacked))
 	}
 }

@@ -132,8 +132,8 @@ func openGroup(value []byte, key int64, hash []byte) (packed []byte, count int, 
 // groupKey is the key of the seal of a group of chunks: its place, and the half of the document's hash that stands for
 // the chunks.
 func groupKey(key int64, hash []byte) []byte {
-	return append(binary.LittleEndian.AppendUint64(make([]byte, 0, 8+HashBytes), uint64(key)),
-		hash[min(HashBytes, len(hash)):]...)
+	_, chunks := halves(hash)
+	return append(binary.LittleEndian.AppendUint64(make([]byte, 0, 8+HashBytes), uint64(key)), chunks...)
 }
 
 // unpackGroup returns the chunks first to last, of those that there are, of a group.

@@ -91,7 +91,7 @@ func (r *Rows) Add(tx *sqldb.Tx, i *Item) {
 }
 
 func (r *Rows) put(tx *sqldb.Tx, i *Item) {
-	row := Row{Stored: index.Stored{Document: *i.Put, ChunkCount: len(i.Put.Chunks)}, Number: i.Row, Hash: i.Hash}
+	row := Row{Stored: index.Stored{Document: *i.Put, ChunkCount: len(i.Put.Chunks)}, Number: i.Row, Hash: i.storedHash()}
 	if i.Patches != nil {
 		row.ChunkCount = i.Old.ChunkCount // the plan need not have read them
 	}
@@ -102,9 +102,18 @@ func (r *Rows) put(tx *sqldb.Tx, i *Item) {
 		r.setRows = append(r.setRows, []any{i.Row, name})
 	}
 	for _, g := range i.Groups {
-		key, body := g.Sealed(i.Row, i.Hash)
+		key, body := g.Sealed(i.Row, row.Hash)
 		r.groups = append(r.groups, []any{key, body})
 	}
+}
+
+// storedHash returns the hash as the row has it: chunks that stay are sealed by that of older versions.
+func (i *Item) storedHash() []byte {
+	head, chunks := halves(i.Hash)
+	if chunks = chunks[:min(len(chunks), storedBytes)]; i.SameText {
+		_, chunks = halves(i.Old.Hash)
+	}
+	return slices.Concat(head[:min(len(head), len(chunks))], chunks)
 }
 
 // Flush writes the rows that were added.
