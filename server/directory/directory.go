@@ -28,11 +28,6 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
-// schema is what SQLite's migrations make of an empty file. `go test ./server/directory -run Schema -update` writes it.
-//
-//go:embed schema.sql
-var schema string
-
 // Directory is an open directory. Its methods may be called from several goroutines, and several processes may have
 // the same file or database open.
 type Directory struct {
@@ -54,7 +49,7 @@ func WithClock(now func() time.Time) Option { return func(d *Directory) { d.now 
 // memory. Read-only, the file must exist and is not changed. Errors are those of sqlite.Open.
 func Open(ctx context.Context, path string, readOnly bool, options ...Option) (*Directory, error) {
 	db, err := sqlite.Open(ctx, sqlite.Options{Path: path, ReadOnly: readOnly,
-		Migrations: sqldb.Migrations(migrations, "migrations/sqlite"), Schema: schema})
+		Migrations: sqldb.Migrations(migrations, "migrations/sqlite")})
 	if err != nil {
 		return nil, fmt.Errorf("open the directory: %w", err)
 	}

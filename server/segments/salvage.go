@@ -96,7 +96,7 @@ func (x *Index) trySalvage(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	readable, err := sqlite.Open(ctx, sqlite.Options{Path: made, Migrations: x.migrations, PageSize: pageSize})
+	readable, err := sqlite.Open(ctx, databaseAt(made))
 	if err != nil {
 		return err
 	}

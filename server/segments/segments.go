@@ -55,14 +55,13 @@ type Options struct {
 // Index is an open library. Any number of them, in any number of processes, may be open on one folder.
 type Index struct {
 	documents.Tables
-	db         *sqlite.DB
-	builders   sync.Pool // of *segment.Builder, empty
-	migrations fs.FS
-	pool       *pool[*segment.Reader]
-	states     *states
-	files      segmentFiles
-	source     *follower
-	stock      *documents.Tables // has the vectors: beside the documents
+	db       *sqlite.DB
+	builders sync.Pool // of *segment.Builder, empty
+	pool     *pool[*segment.Reader]
+	states   *states
+	files    segmentFiles
+	source   *follower
+	stock    *documents.Tables // has the vectors: beside the documents
 
 	worker     *worker
 	staleNoted atomic.Int64        // the manifest that was last looked through for segments of an older analyser
@@ -75,8 +74,7 @@ var _ index.Index = (*Index)(nil)
 
 // Open opens or creates a library. Errors: those of sqlite.Open.
 func Open(ctx context.Context, options Options) (*Index, error) {
-	migrations := sqldb.Migrations(migrationFiles, "migrations")
-	settings := sqlite.Options{Migrations: migrations, PageSize: pageSize}
+	settings := databaseAt("")
 	if options.Dir != "" {
 		if err := refuseLoss(options.Dir); err != nil {
 			return nil, err
@@ -88,7 +86,7 @@ func Open(ctx context.Context, options Options) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &Index{db: db, migrations: migrations, source: options.source}
+	x := &Index{db: db, source: options.source}
 	x.Tables = documents.Tables{DB: db, Packer: documents.NewPacker(nil), Engine: x.apply,
 		Log: cmp.Or(options.Log, slog.New(slog.DiscardHandler)), Now: options.Now}
 	if x.stock = &x.Tables; x.source != nil {
@@ -113,6 +111,10 @@ func Open(ctx context.Context, options Options) (*Index, error) {
 	x.worker, x.embeds = newWorker(x, policy), semaphore.NewWeighted(1)
 	x.staleNoted.Store(-1)
 	return x, nil
+}
+
+func databaseAt(path string) sqlite.Options {
+	return sqlite.Options{Path: path, Migrations: sqldb.Migrations(migrationFiles, "migrations"), PageSize: pageSize}
 }
 
 func (x *Index) openFiles(options Options) (segmentFiles, error) {

@@ -72,7 +72,7 @@ func (db *DB) runMigrations(ctx context.Context, options Options, provider *goos
 	if err != nil || current >= db.newest {
 		return err
 	}
-	if isNew, err := db.create(ctx, options.Schema); isNew || err != nil {
+	if isNew, err := db.create(ctx, options.Migrations); isNew || err != nil {
 		return err
 	}
 	if _, err := provider.Up(ctx); err != nil {
@@ -87,13 +87,14 @@ func (db *DB) runMigrations(ctx context.Context, options Options, provider *goos
 
 // create makes the newest schema in a database without tables, and reports whether it had none. A migration that ended
 // early leaves tables.
-func (db *DB) create(ctx context.Context, schema string) (isNew bool, err error) {
-	if schema == "" {
+func (db *DB) create(ctx context.Context, migrations fs.FS) (isNew bool, err error) {
+	schema, err := fs.ReadFile(migrations, "schema.sql")
+	if err != nil { // there is none
 		return false, nil
 	}
 	err = db.Writer.QueryRowContext(ctx, "SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)").Scan(&isNew)
 	if err == nil && isNew {
-		statements := "BEGIN; " + schema + "; PRAGMA user_version = " + strconv.Itoa(db.newest) + "; COMMIT"
+		statements := fmt.Sprintf("BEGIN; %s; PRAGMA user_version = %d; COMMIT", schema, db.newest)
 		_, err = db.Writer.ExecContext(ctx, statements)
 	}
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"testing/fstest"
 
 	"quarry/server/fault"
 )
@@ -81,7 +82,9 @@ func TestAnOlderSchemaThatCannotBeRead(t *testing.T) {
 
 // TestSchemaIsForEmptyFiles: a file that a migration has left tables in is migrated.
 func TestSchemaIsForEmptyFiles(t *testing.T) {
-	const schema = "CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT; INSERT INTO notes (text) VALUES ('by the schema');"
+	files := migrations().(fstest.MapFS)
+	files["schema.sql"] = &fstest.MapFile{Data: []byte(
+		"CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT; INSERT INTO notes (text) VALUES ('by the schema');")}
 	for _, test := range []struct {
 		before string
 		notes  int
@@ -91,7 +94,7 @@ func TestSchemaIsForEmptyFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 {
-			db := open(t, Options{Path: path, Migrations: migrations(), Schema: schema})
+			db := open(t, Options{Path: path, Migrations: files})
 			if got := countNotes(t, db.Reader); got != test.notes {
 				t.Errorf("after %q: %d notes, want %d", test.before, got, test.notes)
 			}

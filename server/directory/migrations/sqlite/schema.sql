@@ -1,4 +1,4 @@
--- Written by a test from migrations/sqlite: what they make of an empty file.
+-- Written by a test from the migrations: what they make of an empty file.
 CREATE TABLE goose_db_version (
 		id INTEGER PRIMARY KEY AUTOINCREMENT,
 		version_id INTEGER NOT NULL,

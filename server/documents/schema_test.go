@@ -1,0 +1,9 @@
+package documents
+
+import (
+	"testing"
+
+	"quarry/internal/testkit/schematest"
+)
+
+func TestSchemaIsThatOfTheMigrations(t *testing.T) { schematest.Check(t, "migrations/sqlite") }
