@@ -97,6 +97,11 @@ CREATE TABLE dictionary_copies (
     id   INTEGER PRIMARY KEY,
     body BLOB    NOT NULL
 ) STRICT;
+CREATE TABLE hashes (
+    hash     INTEGER NOT NULL, -- see index.Batch.Hash
+    document INTEGER NOT NULL, -- documents.row, which need not exist
+    PRIMARY KEY (hash, document)
+) STRICT, WITHOUT ROWID;
 INSERT INTO goose_db_version VALUES (1, 0, 1, datetime());
 INSERT INTO goose_db_version VALUES (2, 1, 1, datetime());
 INSERT INTO goose_db_version VALUES (3, 2, 1, datetime());
@@ -105,6 +110,7 @@ INSERT INTO goose_db_version VALUES (5, 4, 1, datetime());
 INSERT INTO goose_db_version VALUES (6, 5, 1, datetime());
 INSERT INTO goose_db_version VALUES (7, 6, 1, datetime());
 INSERT INTO goose_db_version VALUES (8, 7, 1, datetime());
+INSERT INTO goose_db_version VALUES (9, 8, 1, datetime());
 INSERT INTO meta VALUES (1, lower(hex(randomblob(16))), 0, 0, 0, 0);
--- goose_db_version 8
--- version 7
+-- goose_db_version 9
+-- version 8

@@ -5,55 +5,16 @@ CREATE TABLE goose_db_version (
 		is_applied INTEGER NOT NULL,
 		tstamp TIMESTAMP DEFAULT (datetime('now'))
 	);
-CREATE TABLE library (
+CREATE TABLE "meta" (
     id        INTEGER PRIMARY KEY CHECK (id = 1),
     store     TEXT    NOT NULL, -- random; two stores never share a version
-    sequence  INTEGER NOT NULL, -- the number of the last change of a document
+    generation  INTEGER NOT NULL, -- the number of the last change of a document
     documents INTEGER NOT NULL,
-    chunks    INTEGER NOT NULL,
-    model     TEXT    NOT NULL  -- the embedding model that was used last; empty: none
-) STRICT;
-CREATE TABLE documents (
-    row        INTEGER PRIMARY KEY, -- the number of its first change
-    id         TEXT    NOT NULL UNIQUE,
-    changed    INTEGER NOT NULL UNIQUE,
-    texted     INTEGER NOT NULL, -- the last change of more than access, sets and visibility
-    added_at   INTEGER NOT NULL, -- microseconds since 1970
-    hash       BLOB    NOT NULL, -- 16 bytes of everything but the chunks, 16 bytes of the chunks; empty: damaged
-    source     TEXT    NOT NULL,
-    origin     TEXT    NOT NULL,
-    title      TEXT    NOT NULL,
-    link       TEXT    NOT NULL,
-    type       TEXT    NOT NULL,
-    created_at INTEGER,          -- microseconds since 1970, NULL: unknown
-    updated_at INTEGER,          -- likewise
-    hidden     INTEGER NOT NULL,
-    chunks     INTEGER NOT NULL,
-    detail     BLOB    NOT NULL  -- packed: path, sets, access, authors, metadata, outline, positions
-, vectors TEXT NOT NULL DEFAULT '') STRICT;
-CREATE INDEX documents_by_origin ON documents (origin);
-CREATE INDEX documents_by_source ON documents (source);
-CREATE INDEX documents_by_addition ON documents (added_at);
-CREATE TABLE removals (
-    id      TEXT    PRIMARY KEY,
-    changed INTEGER NOT NULL UNIQUE
-) STRICT, WITHOUT ROWID;
-CREATE TABLE document_sets (
-    document INTEGER NOT NULL,
-    name     TEXT    NOT NULL,
-    PRIMARY KEY (document, name)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX document_sets_by_name ON document_sets (name, document);
+    chunks    INTEGER NOT NULL, manifest INTEGER NOT NULL DEFAULT 0) STRICT;
 CREATE TABLE cursors (
     key   TEXT PRIMARY KEY,
     value TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE embeddings (
-    model  TEXT NOT NULL,
-    hash   BLOB NOT NULL, -- 16 bytes of the text
-    vector BLOB NOT NULL, -- float32, little endian
-    PRIMARY KEY (model, hash)
-) STRICT;
 CREATE TABLE statistics (
     analyser           INTEGER NOT NULL, -- the version that the words are by
     body_tokens        INTEGER NOT NULL,
@@ -109,6 +70,62 @@ CREATE TABLE replaced (
     analyser INTEGER NOT NULL, -- the version that the words are by
     words    BLOB    NOT NULL  -- packed and sealed: statistics of the document
 ) STRICT;
+CREATE TABLE hashes (
+    hash     INTEGER NOT NULL, -- see index.Batch.Hash
+    document INTEGER NOT NULL, -- documents.row, which need not exist
+    PRIMARY KEY (hash, document)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE embedding_models (
+    id         INTEGER PRIMARY KEY,
+    name       TEXT    NOT NULL UNIQUE,
+    dimensions INTEGER NOT NULL,
+    current    INTEGER NOT NULL -- 1: the model that was used last
+) STRICT;
+CREATE TABLE refused_texts (
+    model TEXT NOT NULL, -- its name: it may have no vector yet, and so no row
+    hash  BLOB NOT NULL, -- 16 bytes of the text
+    PRIMARY KEY (model, hash)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE "embeddings" (
+    row    INTEGER PRIMARY KEY,
+    model  INTEGER NOT NULL REFERENCES embedding_models (id) ON DELETE CASCADE,
+    hash   BLOB    NOT NULL, -- 16 bytes of the text
+    vector BLOB    NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX embeddings_by_text ON embeddings (model, hash);
+CREATE TABLE changes (
+    number   INTEGER PRIMARY KEY,
+    document INTEGER UNIQUE, -- documents.row, which is the number of its first change; NULL: removed
+    texted   INTEGER NOT NULL, -- the last change of more than access, sets and visibility
+    vectors  TEXT    NOT NULL, -- the embedding model whose vectors the document has been given; empty: none
+    id       TEXT              -- of a document that was removed
+) STRICT;
+CREATE UNIQUE INDEX changes_of_removed ON changes (id) WHERE id IS NOT NULL;
+CREATE TABLE additions (
+    document INTEGER PRIMARY KEY,
+    at       INTEGER NOT NULL -- microseconds since 1970
+) STRICT;
+CREATE TABLE "documents" (
+    row        INTEGER PRIMARY KEY,
+    id         TEXT    NOT NULL UNIQUE,
+    hash       BLOB    NOT NULL, -- 16 bytes of everything but the chunks, 16 bytes of the chunks
+    source     TEXT    NOT NULL,
+    origin     TEXT    NOT NULL,
+    title      TEXT    NOT NULL,
+    link       TEXT    NOT NULL,
+    type       TEXT    NOT NULL,
+    created_at INTEGER,          -- microseconds since 1970, NULL: unknown
+    updated_at INTEGER,          -- likewise
+    hidden     INTEGER NOT NULL,
+    chunks     INTEGER NOT NULL,
+    detail     BLOB    NOT NULL  -- packed: path, sets, access, authors, metadata, outline, …
+) STRICT;
+CREATE TABLE "document_sets" (
+    name     TEXT    NOT NULL,
+    document INTEGER NOT NULL,
+    PRIMARY KEY (name, document)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX document_sets_by_document ON document_sets (document);
 INSERT INTO goose_db_version VALUES (1, 0, 1, datetime());
 INSERT INTO goose_db_version VALUES (2, 1, 1, datetime());
 INSERT INTO goose_db_version VALUES (3, 2, 1, datetime());
@@ -117,6 +134,9 @@ INSERT INTO goose_db_version VALUES (5, 4, 1, datetime());
 INSERT INTO goose_db_version VALUES (6, 5, 1, datetime());
 INSERT INTO goose_db_version VALUES (7, 6, 1, datetime());
 INSERT INTO goose_db_version VALUES (8, 7, 1, datetime());
-INSERT INTO library VALUES (1, lower(hex(randomblob(16))), 0, 0, 0, '');
--- goose_db_version 8
--- version 7
+INSERT INTO goose_db_version VALUES (9, 8, 1, datetime());
+INSERT INTO goose_db_version VALUES (10, 9, 1, datetime());
+INSERT INTO goose_db_version VALUES (11, 10, 1, datetime());
+INSERT INTO meta VALUES (1, lower(hex(randomblob(16))), 0, 0, 0, 0);
+-- goose_db_version 11
+-- version 10
