@@ -47,9 +47,23 @@ func TestSegmentsOfAnOlderAnalyserAreRebuilt(t *testing.T) {
 	m.compare(t, x)
 }
 
-// TestSegmentsOfAnOlderFormatAreRewritten: what merges write has the format of this version.
+// TestSegmentsOfAnOlderFormatAreRewritten: what merges write has the format of this version. The second segment has the
+// analyser of this version, too.
 func TestSegmentsOfAnOlderFormatAreRewritten(t *testing.T) {
-	file, err := os.Open("../index/segment/testdata/format2.seg.gz")
+	for _, name := range []string{"format2.seg.gz", "format3.seg.gz"} {
+		parts := []*part{olderSegment(t, name), partOf(t, segmentOf(t, document("a", "text")))}
+		if picked := defaultMergePolicy().pick(parts); !slices.Equal(picked, parts[:1]) {
+			t.Errorf("%s: picked %v", name, picked)
+		}
+		if picked := defaultMergePolicy().pick(parts[1:]); picked != nil {
+			t.Errorf("picked %v of this version", picked)
+		}
+	}
+}
+
+func olderSegment(t *testing.T, name string) *part {
+	t.Helper()
+	file, err := os.Open("../index/segment/testdata/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,20 +76,16 @@ func TestSegmentsOfAnOlderFormatAreRewritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var parts []*part
-	for _, data := range [][]byte{data, segmentOf(t, document("a", "text"))} {
-		reader, err := segment.Open("a segment", data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		parts = append(parts, &part{documents: reader.Documents(), bytes: int64(len(data)), segment: &openFile[*segment.Reader]{reader: reader}})
+	return partOf(t, data)
+}
+
+func partOf(t *testing.T, data []byte) *part {
+	t.Helper()
+	reader, err := segment.Open("a segment", data)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if picked := defaultMergePolicy().pick(parts); !slices.Equal(picked, parts[:1]) {
-		t.Errorf("picked %v", picked)
-	}
-	if picked := defaultMergePolicy().pick(parts[1:]); picked != nil {
-		t.Errorf("picked %v of this version", picked)
-	}
+	return &part{documents: reader.Documents(), bytes: int64(len(data)), segment: &openFile[*segment.Reader]{reader: reader}}
 }
 
 func segmentOf(t *testing.T, document index.Document) []byte {
