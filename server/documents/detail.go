@@ -46,9 +46,15 @@ func (p *Packer) SealDetail(row *Row) error {
 		return err
 	}
 	short := p.names.abbreviate
-	row.names, row.short = used, [...]string{short(row.Source), short(row.Origin), short(row.Type)}
-	if file, ok := fileOf(row.ID); ok && file == row.Origin || strings.HasPrefix(row.Origin, "cc_pair:") {
-		row.short[1] = row.Origin // it is left to the id, or documents are selected by how it begins
+	row.names = used
+	row.short = [...]string{short(row.Source), short(row.Origin), short(row.Type), p.names.abbreviateLink(row.Link)}
+	if file, ok := fileOf(row.ID); ok && file == row.Origin {
+		row.short[1] = row.Origin // it is left to the id
+		if row.Link == "file://"+file {
+			row.short[3] = row.Link
+		}
+	} else if strings.HasPrefix(row.Origin, "cc_pair:") {
+		row.short[1] = row.Origin // documents are selected by how it begins
 	}
 	key, err := p.sealKey(row)
 	row.Detail = Seal(packed, key)
@@ -56,7 +62,7 @@ func (p *Packer) SealDetail(row *Row) error {
 }
 
 // packDetail returns what is stored beside columns and chunks, and the names in it.
-func (p *Packer) packDetail(document *index.Document) (packed []byte, used []name, err error) {
+func (p *Packer) packDetail(document *index.Document) (packed []byte, used []*name, err error) {
 	to := encoder{names: &p.names}
 	if wholeDetail(&to, document); len(to.used) == 0 {
 		to = encoder{}
@@ -85,12 +91,12 @@ func wholeDetail(to *encoder, document *index.Document) {
 }
 
 // namesIn returns the names of a packed detail, and the packed value behind. Errors: ErrPacked.
-func (p *Packer) namesIn(packed []byte) (found []name, rest []byte, err error) {
+func (p *Packer) namesIn(packed []byte) (found []*name, rest []byte, err error) {
 	if len(packed) == 0 || packed[0] != packedNames {
 		return nil, packed, nil
 	}
 	from := decoder{data: packed[1:]}
-	found = make([]name, from.length(0))
+	found = make([]*name, from.length(0))
 	for i := range found {
 		number, width := binary.Uvarint(from.data)
 		if !from.advance(width, number < endNames-firstName) {
@@ -104,7 +110,7 @@ func (p *Packer) namesIn(packed []byte) (found []name, rest []byte, err error) {
 }
 
 // unpackDetail reads what packDetail wrote into a document. Errors: ErrPacked.
-func (p *Packer) unpackDetail(packed []byte, used []name, document *index.Document) error {
+func (p *Packer) unpackDetail(packed []byte, used []*name, document *index.Document) error {
 	err := p.decode(packed, func(from *decoder) {
 		from.whole, from.named, from.names = string(from.data), used != nil, used
 		detail(from, document)

@@ -270,16 +270,17 @@ func (n *names) selection(by index.Selector) (where string, args []any) {
 		add("TRUE")
 	}
 	if by.Origin != "" {
-		add("(origin IN (?, ?) OR id = ? AND origin = ?)", append(n.columns(by.Origin), "file:"+by.Origin, inID)...)
+		add("(origin IN (?, ?) OR id = ? AND origin = ?)", append(columns(by.Origin, n.abbreviate), "file:"+by.Origin, inID)...)
 	}
 	if by.Posted { // those that begin with "cc_pair:"
 		add("(origin = '' OR origin >= 'cc_pair:' AND origin < 'cc_pair;')")
 	}
 	if by.Source != "" {
-		add("source IN (?, ?)", n.columns(by.Source)...)
+		add("source IN (?, ?)", columns(by.Source, n.abbreviate)...)
 	}
 	if by.Link != "" {
-		add("(link = ? OR id = ? AND link = ?)", by.Link, strings.Replace(by.Link, "file://", "file:", 1), inID)
+		add("(link IN (?, ?) OR id = ? AND link = ?)",
+			append(columns(by.Link, n.abbreviateLink), strings.Replace(by.Link, "file://", "file:", 1), inID)...)
 	}
 	if by.Set != "" {
 		add("row IN (SELECT document FROM document_sets WHERE name = ?)", by.Set)

@@ -16,8 +16,8 @@ import (
 
 // Names are texts that many documents have, such as the path of their file, an author or a set: rows have numbers.
 // Lists of them are stored like dictionaries, under the number of their first text, which is random. A number gets
-// another name, or the same again, only if its list is lost. The seals of rows show that, as they are of the names and
-// of what their lists begin with: what was found damaged never looks sound again before it is stored again.
+// another name, or the same again, only if its list is lost. The seals of rows show that, as they are of what the lists
+// begin with: what was found damaged never looks sound again before it is stored again.
 const (
 	firstName = 1 << 16 // above the ids of dictionaries
 	endNames  = 2 << 16
@@ -32,8 +32,8 @@ type names struct {
 
 	mutex   sync.RWMutex
 	next    uint32 // the number behind the last one
-	byText  map[string]name
-	numbers map[uint32]name
+	byText  map[string]*name
+	numbers map[uint32]*name
 }
 
 // name is a text with a number, and what its list begins with.
@@ -47,10 +47,10 @@ func (n *names) add(first uint32, list []string) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
 	if n.numbers == nil {
-		n.byText, n.numbers = make(map[string]name), make(map[uint32]name)
+		n.byText, n.numbers = make(map[string]*name), make(map[uint32]*name)
 	}
 	for i := 1; i < len(list); i++ {
-		one := name{first + uint32(i), list[i], list[0]}
+		one := &name{first + uint32(i), list[i], list[0]}
 		n.byText[one.text], n.numbers[one.number] = one, one
 	}
 	n.next = max(n.next, first+uint32(max(1, len(list))))
@@ -64,7 +64,7 @@ func (n *names) end() uint32 {
 }
 
 // of returns the name with a text, if it is known.
-func (n *names) of(text string) (found name, ok bool) {
+func (n *names) of(text string) (found *name, ok bool) {
 	n.mutex.RLock()
 	defer n.mutex.RUnlock()
 	found, ok = n.byText[text]
@@ -72,8 +72,8 @@ func (n *names) of(text string) (found name, ok bool) {
 }
 
 // name returns the name with a number. Errors: ErrPacked if it is lost.
-func (n *names) name(number uint32) (name, error) {
-	known := func() (found name, ok bool) {
+func (n *names) name(number uint32) (*name, error) {
+	known := func() (found *name, ok bool) {
 		n.mutex.RLock()
 		defer n.mutex.RUnlock()
 		found, ok = n.numbers[number]
@@ -104,25 +104,41 @@ func (n *names) abbreviate(text string) string {
 	return text
 }
 
+// abbreviateLink is abbreviate for a link: the name is what it has up to its last slash, and ":" and the rest follow.
+func (n *names) abbreviateLink(link string) string {
+	base := baseOf(link)
+	if found, ok := n.of(base); ok {
+		return inID + strconv.Itoa(int(found.number-firstName)) + ":" + link[len(base):]
+	}
+	return n.abbreviate(link)
+}
+
+func baseOf(link string) string { return link[:strings.LastIndexByte(link, '/')+1] }
+
 // columns returns what columns may have in the place of a text: also what was stored before it had a number.
-func (n *names) columns(text string) []any {
-	short := n.abbreviate(text)
+func columns(text string, abbreviate func(string) string) []any {
+	short := abbreviate(text)
 	if strings.HasPrefix(text, inID) {
 		text = short // what it looks like is another one
 	}
 	return []any{text, short}
 }
 
-// expand puts the text in the place of what abbreviate returned. list is that of a name; empty: it is none.
+// expand undoes abbreviate and abbreviateLink. list is that of a name; empty: it is none.
 func (n *names) expand(column *string) (list string, err error) {
 	rest, ok := strings.CutPrefix(*column, inID)
 	if !ok {
 		return "", nil
 	}
-	if number, err := strconv.ParseUint(rest, 10, 16); err == nil {
+	digits, behind, _ := strings.Cut(rest, ":")
+	if number, err := strconv.ParseUint(digits, 10, 16); err == nil {
 		found, err := n.name(firstName + uint32(number))
-		*column = found.text
-		return found.list, err
+		if err != nil {
+			*column = ""
+			return "", err
+		}
+		*column = found.text + behind
+		return found.list, nil
 	}
 	if strings.HasPrefix(rest, inID) {
 		*column = rest
@@ -212,7 +228,8 @@ func (counter) flag(*bool)           {}
 func (counter) length(n int) int     { return n }
 
 func (c counter) add(d *index.Document) {
-	for _, text := range []*string{&d.Source, &d.Origin, &d.Type} {
+	base := baseOf(d.Link)
+	for _, text := range []*string{&d.Source, &d.Origin, &d.Type, &base} {
 		c.text(text)
 	}
 	detail(c, d)

@@ -119,7 +119,7 @@ type encoder struct {
 
 	// names are what texts are written by: 0 stands for the next one that is used, other lengths are one more.
 	names *names
-	used  []name
+	used  []*name
 }
 
 func (e *encoder) text(value *string) {
@@ -174,7 +174,7 @@ type decoder struct {
 	whole  string // ends with data: texts are parts of it, as one allocation is faster; empty: each is a copy
 	broken bool
 	named  bool // texts are written by names, of which names are the next ones
-	names  []name
+	names  []*name
 }
 
 // advance passes over a number of width bytes, which is not positive if it could not be read.

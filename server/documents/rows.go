@@ -21,8 +21,8 @@ type Row struct {
 	Detail       []byte // packed: what Document does not have yet; nil when it has all
 	Cause        error
 
-	short [3]string // source, origin and type as the columns have them; empty: as they are
-	names []name    // of Detail
+	short [4]string // source, origin, type and link as the columns have them; empty: as they are
+	names []*name   // of Detail
 }
 
 // Columns are those of a row, as Scan reads and Values returns them.
@@ -66,18 +66,21 @@ func (r *Row) Scan(row *sql.Rows) error {
 	return err
 }
 
+// shared are the columns that names may stand in.
+func (r *Row) shared() [4]string { return [...]string{r.Source, r.Origin, r.Type, r.Link} }
+
 // Values returns the values of Columns.
 func (r *Row) Values() []any {
-	short, link := r.short, r.Link
-	if short == [...]string{"", "", ""} {
-		short = [...]string{r.Source, r.Origin, r.Type}
+	short := r.short
+	if short == [...]string{"", "", "", ""} {
+		short = r.shared()
 	}
 	if file, ok := fileOf(r.ID); ok && file == r.Origin {
-		if short[1] = inID; link == "file://"+file {
-			link = inID
+		if short[1] = inID; r.Link == "file://"+file {
+			short[3] = inID
 		}
 	}
-	return []any{r.Number, r.ID, r.Hash, short[0], short[1], r.Title, link, short[2], sqldb.Micros(r.CreatedAt),
+	return []any{r.Number, r.ID, r.Hash, short[0], short[1], r.Title, short[3], short[2], sqldb.Micros(r.CreatedAt),
 		sqldb.Micros(r.UpdatedAt), bit(r.Hidden), r.ChunkCount, r.Detail}
 }
 

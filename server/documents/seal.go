@@ -1,6 +1,7 @@
 package documents
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -53,23 +54,26 @@ func Unreadable(err error) bool {
 		err != nil && strings.Contains(err.Error(), "sql: Scan error")
 }
 
-// sealKey is the key of the seal of a row's detail: all other columns, its names, and what their lists begin with.
-// Errors: ErrPacked if one of those is lost.
+// sealKey is the key of the seal of a row's detail: all other columns, and what the lists of its names begin with.
+// Errors: ErrPacked if one is lost.
 func (p *Packer) sealKey(row *Row) ([]byte, error) {
-	key := encoder{data: append(make([]byte, 0, 512), row.Hash...)}
+	key, last := encoder{data: append(make([]byte, 0, 512), row.Hash...)}, ""
 	appendColumns(&key, &row.Document, row.ChunkCount)
-	for i := range row.names {
-		key.text(&row.names[i].list)
-		key.text(&row.names[i].text)
+	list := func(list string) {
+		if list != last {
+			last = list
+			key.text(&last)
+		}
+	}
+	for _, used := range row.names {
+		list(used.list)
 	}
 	for _, column := range row.short {
-		list, err := p.names.expand(&column)
+		of, err := p.names.expand(&column)
 		if err != nil {
 			return nil, err
 		}
-		if list != "" {
-			key.text(&list)
-		}
+		list(cmp.Or(of, last))
 	}
 	return key.data, nil
 }
@@ -77,8 +81,8 @@ func (p *Packer) sealKey(row *Row) ([]byte, error) {
 // unseal checks the seal of a row that was read, and finds its names.
 func (p *Packer) unseal(row *Row) (err error) {
 	value := row.Detail
-	row.short, row.Detail = [...]string{row.Source, row.Origin, row.Type}, nil
-	for _, column := range [...]*string{&row.Source, &row.Origin, &row.Type} {
+	row.short, row.Detail = row.shared(), nil
+	for _, column := range [...]*string{&row.Source, &row.Origin, &row.Type, &row.Link} {
 		if _, err := p.names.expand(column); err != nil {
 			return err
 		}

@@ -15,7 +15,7 @@ import (
 func ofFile(first, end int) (all []index.Document) {
 	for n := first; n < end; n++ {
 		d := document(fmt.Sprint("doc", n), fmt.Sprint("walrus ", n))
-		d.Source, d.Origin, d.Type = "mail", "/files/all.jsonl", "page"
+		d.Source, d.Origin, d.Type, d.Link = "mail", "/files/all.jsonl", "page", fmt.Sprint("https://x.test/a:b/", n)
 		d.Authors, d.Path = []index.Person{{Name: "Jo Doe", Email: "jo@acme.example"}}, []string{"=1", "folder"}
 		all = append(all, d)
 	}
@@ -29,7 +29,7 @@ func TestNamesAreStoredOnce(t *testing.T) {
 	x := open(t, Options{Dir: dir})
 	late := open(t, Options{Dir: dir})
 	odd := document("odd", "an odd walrus")
-	odd.Source, odd.Origin, odd.Type = "=1", "=2", "="
+	odd.Source, odd.Origin, odd.Type, odd.Link = "=1", "=2", "=", "=3:odd"
 	for _, some := range [][]index.Document{ofFile(0, 3), append(ofFile(3, 10), odd), ofFile(10, 11)} {
 		write(t, x, index.Batch{Upsert: some})
 		all.apply(index.Batch{Upsert: some})
@@ -40,11 +40,16 @@ func TestNamesAreStoredOnce(t *testing.T) {
 	if err != nil || len(short) != 8 || len(slices.Compact(short)) != 1 || strings.Count(short[0], "=") != 3 {
 		t.Errorf("stored %q, %v", rows, err)
 	}
+	links, err := sqldb.ColumnWhole[string](t.Context(), x.db.Reader, "SELECT link FROM documents WHERE link LIKE '=%:%'")
+	if err != nil || len(links) != 9 || !slices.Contains(links, "==3:odd") {
+		t.Errorf("stored links %q, %v", links, err)
+	}
 	for _, reader := range []*Index{x, late, open(t, Options{Dir: dir, ReadOnly: true})} {
 		all.compare(t, reader)
 		s := snapshotOf(t, reader)
 		for by, want := range map[index.Selector]int{
 			{Origin: "/files/all.jsonl"}: 11, {Source: "mail"}: 11, {Source: "=1"}: 1, {Origin: "=2"}: 1, {Origin: "=5"}: 0, {Source: "mail", Origin: "=2"}: 0,
+			{Link: "https://x.test/a:b/1"}: 1, {Link: "https://x.test/a:b/7"}: 1, {Link: "=3:odd"}: 1, {Link: "=3:7"}: 0, {Link: "7"}: 0,
 		} {
 			if ids, err := s.DocumentIDs(t.Context(), by); err != nil || len(ids) != want {
 				t.Errorf("%+v selects %v, %v", by, ids, err)

@@ -401,7 +401,7 @@ func TestPathsAreStoredOnce(t *testing.T) {
 	}
 	write(t, x, index.Batch{Upsert: want})
 	columns, err := sqldb.ColumnWhole[string](t.Context(), x.db.Reader, "SELECT origin || ' ' || link FROM documents ORDER BY id")
-	if got := []string{"= file:///a%20b.md", "= =", "/mail.mbox mid:1", " =", "== ="}; err != nil || !slices.Equal(columns, got) {
+	if got := []string{"= file:///a%20b.md", "= =", "/mail.mbox mid:1", " ==", "== =="}; err != nil || !slices.Equal(columns, got) {
 		t.Errorf("stored %q, want %q (%v)", columns, got, err)
 	}
 	s := snapshotOf(t, x)
