@@ -149,7 +149,7 @@ func (n *names) expand(column *string) (list string, err error) {
 // prepareNames stores the names that changes have and that have no number.
 func (s *Tables) prepareNames(ctx context.Context, changes []Change) error {
 	known := &s.Packer.names
-	if known.load == nil || len(changes) < fewestUses {
+	if known.load == nil || len(changes) < fewestUses || known.end() >= endNames-1 {
 		return nil
 	}
 	uses := counter{}
