@@ -96,7 +96,7 @@ func TestAskBodies(t *testing.T) {
 		{name: "too much text", body: strings.Repeat(delta(strings.Repeat("x", 1<<20))+"\n", 5),
 			text: strings.Repeat("x", 4<<20), reason: "more than 4 MB", kind: Server},
 		{name: "a long line", body: strings.Repeat("x", maxListingBytes+1), reason: "more than 8 MB", kind: Server},
-		{name: "too much of it", body: strings.Repeat(`{"obj":{"type":"new","x":"`+strings.Repeat("x", 7<<20)+"\"}}\n", 10),
+		{name: "too much of it", body: strings.Repeat(`{"obj":{"type":"new","x":"`+strings.Repeat("x", 64<<10)+"\"}}\n", 1<<10),
 			reason: "more than 64 MB", kind: Server},
 	}
 	for _, test := range tests {

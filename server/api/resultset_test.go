@@ -150,9 +150,9 @@ func (w *resultWorld) same(what string, got, want any) {
 func TestOneResultSet(t *testing.T) {
 	t.Parallel()
 	folded := false
-	for seed := range uint64(longtest.Rounds(3, 100)) {
+	for seed := range uint64(longtest.Rounds(2, 100)) {
 		w := newResultWorld(t, seed)
-		for i := range 8 {
+		for i := range longtest.Rounds(5, 8) {
 			query := w.some(1 + w.random.IntN(5))
 			if w.random.IntN(4) == 0 {
 				query = `"` + w.some(1) + `" ` + query

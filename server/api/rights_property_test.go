@@ -54,7 +54,7 @@ const questionsPerWorld = 100
 // worldsToAsk are the numbers of the worlds, from first up to end.
 func worldsToAsk(t *testing.T) (first, end uint64) {
 	t.Helper()
-	end = uint64(longtest.Rounds(6, 1_000))
+	end = uint64(longtest.Rounds(4, 1_000))
 	if text := os.Getenv("QUARRY_WORLD"); text != "" {
 		from, to, several := strings.Cut(text, "-")
 		var err, wrong error

@@ -124,7 +124,7 @@ func TestSearcherAgreesWithOracle(t *testing.T) {
 		if one.stats != many.stats || many.stats.Documents != int64(len(live)) {
 			t.Fatalf("seed %d: %+v and %+v, want %d documents", seed, one.stats, many.stats, len(live))
 		}
-		for i := range 120 {
+		for i := range longtest.Rounds(60, 120) {
 			q := w.Query()
 			if i%8 == 0 { // in the language of a third of the documents
 				q.Text = "was wurde über das und für " + q.Text
