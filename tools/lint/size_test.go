@@ -16,9 +16,9 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 104_928
-	maxProductTokens = 839_551
-	maxLongLines     = 1_241 // only lowered, until it is none
+	maxProductLines  = 105_473
+	maxProductTokens = 844_351
+	maxLongLines     = 1_238 // only lowered, until it is none
 
 	maxFunctionP95 = 33
 	maxColumns     = 120 // with tabs of four
