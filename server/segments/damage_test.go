@@ -129,10 +129,17 @@ func (w worn) expectRest(t testing.TB, x *Index) {
 		ranges = append(ranges, index.Range{DocumentID: id, To: documents.MaxChunks})
 	}
 	texts, err := s.Texts(t.Context(), ranges, everything)
-	for i, r := range ranges {
-		alone, _ := s.Chunks(t.Context(), r.DocumentID, r.From, r.To, everything)
-		if err != nil || len(texts[i]) != len(alone) || len(alone) > 0 && !reflect.DeepEqual(texts[i], alone) {
-			t.Errorf("%s with others: %.300v (%v), alone %.300v", r.DocumentID, texts[i], err, alone)
+	for i, r := range ranges { // SQLite passes over a damaged inner page from one document to the next, not to one alone
+		want := w.model[r.DocumentID].Chunks
+		if err != nil || len(texts[i]) > len(want) {
+			t.Fatalf("%s with others: %.300v (%v)", r.DocumentID, texts[i], err)
+		}
+		for n, chunk := range want {
+			if n >= len(texts[i]) || texts[i][n].Damaged {
+				missing = append(missing, fmt.Sprintf("chunk %d of %s with others", n, r.DocumentID))
+			} else if !reflect.DeepEqual(texts[i][n], chunk) {
+				t.Errorf("%s with others: %.300v, want %.300v", r.DocumentID, texts[i][n], chunk)
+			}
 		}
 	}
 	if len(missing) > 0 && len(s.Damage()) == 0 {
