@@ -120,7 +120,8 @@ func (w worn) expectRest(t testing.TB, x *Index) {
 	for _, d := range w.model {
 		chunks += len(d.Chunks)
 	}
-	if len(near) < min(chunks, query.Limit) {
+	// A passage whose stored vector is damaged, too, is counted as one without, and gets another.
+	if now, err := s.Stats(t.Context()); len(near) < min(chunks, query.Limit) && (err != nil || now.Vectors >= chunks) {
 		missing = append(missing, "vectors")
 	}
 	var ranges []index.Range
