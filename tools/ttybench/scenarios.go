@@ -331,6 +331,8 @@ func (b *bench) measureResize() ([]measure.Figure, error) {
 
 // storm resizes and gives the time from the last resize to the frame that was there before the first.
 func (s *session) storm(cols, rows, resizes int, pause time.Duration) (time.Duration, error) {
+	s.Wait(drive.Limit, func(screen string) bool { return !strings.Contains(screen, "esc stops") })
+	s.Settle(drive.Quiet) // Markdown is rendered behind the first frame
 	before := s.Text()
 	for i := range resizes - 1 {
 		if err := s.Resize(cols-1-i%20, rows-1-i%10); err != nil {
