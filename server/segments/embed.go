@@ -40,7 +40,7 @@ func (x *Index) Embed(ctx context.Context, pass index.Embedding) error {
 	e := &embedding{x: x, Embedding: pass, tried: make(map[string]bool), opened: make(map[string]bool),
 		refused: make(map[string]int), seen: make(map[vector.Key]bool)}
 	e.embedder = documents.Embedder{Ask: pass.Vectors, Put: e.put}
-	e.vectorise = x.stock.Vectorise(pass.Model, &e.embedder)
+	e.vectorise = x.vectorStore.Vectorise(pass.Model, &e.embedder)
 	if err := e.run(ctx); err != nil {
 		return fmt.Errorf("embed: %w", err)
 	}
@@ -48,15 +48,15 @@ func (x *Index) Embed(ctx context.Context, pass index.Embedding) error {
 }
 
 func (e *embedding) run(ctx context.Context) error {
-	stock := e.x.stock
-	current, err := documents.CurrentModel(ctx, stock.DB.Pool())
+	store := e.x.vectorStore
+	current, err := documents.CurrentModel(ctx, store.DB.Pool())
 	if err == nil && current.Name != "" && current.Name != e.Model { // without vectors by it, that waits for the first
-		err = stock.Change(ctx, func(tx *sqldb.Tx) { documents.UseModel(tx, e.Model) })
+		err = store.Change(ctx, func(tx *sqldb.Tx) { documents.UseModel(tx, e.Model) })
 	}
 	if err != nil {
 		return err
 	}
-	before, err := documents.RefusedTexts(ctx, stock.DB.Pool(), e.Model)
+	before, err := documents.RefusedTexts(ctx, store.DB.Pool(), e.Model)
 	if err != nil {
 		return err
 	}
@@ -287,7 +287,7 @@ func (e *embedding) gather(ctx context.Context, name string, order []int, from i
 		return nil, documents.ErrOvertaken
 	}
 	g := &gathered{next: from, batch: make(map[vector.Key]bool), lacking: make(map[vector.Key]int)}
-	if g.refused, err = documents.RefusedTexts(ctx, e.x.stock.DB.Pool(), e.Model); err != nil {
+	if g.refused, err = documents.RefusedTexts(ctx, e.x.vectorStore.DB.Pool(), e.Model); err != nil {
 		return nil, err
 	}
 	if g.has, err = p.vectored(e.Model); err != nil {
@@ -389,7 +389,7 @@ func complete(has []bool, from, to int) bool {
 
 // put stores the vectors of some texts, and which of them the model refuses.
 func (e *embedding) put(ctx context.Context, keys []vector.Key, values [][]float32, dimensions int) error {
-	return e.x.stock.Change(ctx, func(tx *sqldb.Tx) {
+	return e.x.vectorStore.Change(ctx, func(tx *sqldb.Tx) {
 		if documents.PutVectors(tx, e.Model, keys, values, dimensions) {
 			e.tried = make(map[string]bool)
 			if e.x.source == nil {

@@ -15,7 +15,7 @@ func (s *snapshot) Like(ctx context.Context, id string, chunk int, access index.
 		return index.Likeness{}, err
 	}
 	err = s.read(func(shown *view) error {
-		from := s.index.stocked(shown.tx)
+		from := s.index.vectorReader(shown.tx)
 		model, err := documents.CurrentModel(ctx, from)
 		if err != nil || model.Name == "" {
 			return err

@@ -55,13 +55,13 @@ type Options struct {
 // Index is an open library. Any number of them, in any number of processes, may be open on one folder.
 type Index struct {
 	documents.Tables
-	db       *sqlite.DB
-	builders sync.Pool // of *segment.Builder, empty
-	pool     *pool[*segment.Reader]
-	states   *states
-	files    segmentFiles
-	source   *follower
-	stock    *documents.Tables // has the vectors: beside the documents
+	db          *sqlite.DB
+	builders    sync.Pool // of *segment.Builder, empty
+	pool        *pool[*segment.Reader]
+	states      *states
+	files       segmentFiles
+	source      *follower
+	vectorStore *documents.Tables // has the vectors: beside the documents
 
 	worker     *worker
 	staleNoted atomic.Int64        // the manifest that was last looked through for segments of an older analyser
@@ -89,8 +89,8 @@ func Open(ctx context.Context, options Options) (*Index, error) {
 	x := &Index{db: db, source: options.source}
 	x.Tables = documents.Tables{DB: db, Packer: documents.NewPacker(nil), Engine: x.apply,
 		Log: cmp.Or(options.Log, slog.New(slog.DiscardHandler)), Now: options.Now}
-	if x.stock = &x.Tables; x.source != nil {
-		x.stock = &x.source.of.Tables
+	if x.vectorStore = &x.Tables; x.source != nil {
+		x.vectorStore = &x.source.of.Tables
 	}
 	if !db.InMemory() {
 		x.PackWithDictionaries()

@@ -23,7 +23,7 @@ const (
 // dropUnusedVectors removes the vectors of other models, and those of texts that are no longer there once they are
 // many. Every segment has its vectors by the model when it is called.
 func (x *Index) dropUnusedVectors(ctx context.Context, model string) error {
-	from := x.stock.DB.Pool()
+	from := x.vectorStore.DB.Pool()
 	current, err := documents.CurrentModel(ctx, from)
 	if err != nil || current.Name != model {
 		return err
@@ -49,7 +49,7 @@ func (x *Index) dropUnusedVectors(ctx context.Context, model string) error {
 	}
 	for some := range slices.Chunk(others, dropAtOnce) {
 		if err == nil {
-			err = x.stock.Change(ctx, func(tx *sqldb.Tx) {
+			err = x.vectorStore.Change(ctx, func(tx *sqldb.Tx) {
 				sqldb.ExecList(tx, "DELETE FROM embeddings WHERE row IN (SELECT CAST(value AS BIGINT) FROM json_each(?))", some)
 			})
 		}
@@ -61,7 +61,7 @@ func (x *Index) dropUnusedVectors(ctx context.Context, model string) error {
 	if x.source == nil {
 		users = "vector_files" // which would go, too
 	}
-	return x.stock.Change(ctx, func(tx *sqldb.Tx) {
+	return x.vectorStore.Change(ctx, func(tx *sqldb.Tx) {
 		tx.Exec("DELETE FROM embedding_models WHERE id NOT IN (SELECT model FROM "+users+") AND id <> ?", current.ID)
 	})
 }
@@ -94,7 +94,7 @@ func (x *Index) usedKeys(ctx context.Context, model string) (map[vector.Key]bool
 
 // forgetRefused removes, at the end of a pass, what other models refused, and texts that no chunk has any more.
 func (e *embedding) forgetRefused(ctx context.Context) error {
-	from := e.x.stock.DB.Pool()
+	from := e.x.vectorStore.DB.Pool()
 	known, err := documents.RefusedTexts(ctx, from, e.Model)
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ func (e *embedding) forgetRefused(ctx context.Context) error {
 	if others == 0 && len(known) == 0 {
 		return nil
 	}
-	return e.x.stock.Change(ctx, func(tx *sqldb.Tx) {
+	return e.x.vectorStore.Change(ctx, func(tx *sqldb.Tx) {
 		tx.Exec("DELETE FROM refused_texts WHERE model <> ?", e.Model)
 		for key := range known {
 			tx.Exec("DELETE FROM refused_texts WHERE model = ? AND hash = ?", e.Model, key)

@@ -48,12 +48,12 @@ func (s *states) openVectors(p *part) error {
 	return nil
 }
 
-// stocked returns what reads vectors: a transaction, or the store that the index follows.
-func (x *Index) stocked(tx sqldb.Querier) sqldb.Querier {
+// vectorReader returns what reads vectors: a transaction, or the store that the index follows.
+func (x *Index) vectorReader(tx sqldb.Querier) sqldb.Querier {
 	if x.source == nil {
 		return tx
 	}
-	return x.stock.DB.Pool()
+	return x.vectorStore.DB.Pool()
 }
 
 // lookUpAtOnce vectors are read together.
@@ -123,7 +123,7 @@ func (x *Index) createVectors(b *vector.Builder, model documents.Model) (*vector
 // when only the rights of a document change.
 func (x *Index) buildVectors(ctx context.Context, tx sqldb.Querier, made *part, data []byte,
 	list []*index.Document) error {
-	from := x.stocked(tx)
+	from := x.vectorReader(tx)
 	model, err := documents.CurrentModel(ctx, from)
 	if err != nil || model.Name == "" {
 		return err
@@ -168,7 +168,7 @@ func (x *Index) mergeVectors(ctx context.Context, result *merged, data []byte) e
 	if !slices.ContainsFunc(result.parts, func(p *part) bool { return p.vectors != nil }) {
 		return nil
 	}
-	model, err := documents.CurrentModel(ctx, x.stock.DB.Pool())
+	model, err := documents.CurrentModel(ctx, x.vectorStore.DB.Pool())
 	if err != nil || model.Name == "" {
 		return err
 	}
@@ -263,7 +263,7 @@ func (p *part) eachVector(yield func(document, i int, chunk uint32)) error {
 
 // countVectors fills the statistics of vectors.
 func (x *Index) countVectors(ctx context.Context, shown *view, stats *index.Stats) error {
-	from := x.stocked(shown.tx)
+	from := x.vectorReader(shown.tx)
 	model, err := documents.CurrentModel(ctx, from)
 	if err != nil || model.Name == "" {
 		return err
@@ -322,7 +322,7 @@ func (x *Index) restoreVectors(ctx context.Context, name string) {
 // library's version stays: results that are shown stay with it. documents.ErrOvertaken: the segment or its vectors were
 // replaced meanwhile.
 func (x *Index) refreshVectors(ctx context.Context, name string) error {
-	from := x.stock.DB.Pool() // newer than the view: what was embedded since counts too
+	from := x.vectorStore.DB.Pool() // newer than the view: what was embedded since counts too
 	model, err := documents.CurrentModel(ctx, from)
 	if err != nil || model.Name == "" {
 		return err
