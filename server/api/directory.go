@@ -24,7 +24,7 @@ func (s *Server) directoryRoutes() []route {
 		noBody("DELETE /manage/admin/document-set/{id}", admin, s.deleteDocumentSet),
 		noBody("GET /manage/connector", directory.PermissionReadConnectors, s.connectors),
 		noBody("GET /manage/connector/{id}", directory.PermissionReadConnectors, s.connector),
-		withBody("POST /persona", directory.PermissionBasic, s.addPersona, large, changes),
+		withBody("POST /persona", directory.PermissionAddAgents, s.addPersona, large, changes),
 		withBody("PATCH /persona/{id}", directory.PermissionBasic, s.changePersona, large, changes),
 		noBody("DELETE /persona/{id}", directory.PermissionBasic, removePersona, changes),
 		noBody("GET /persona/labels", directory.PermissionBasic, noLabels),

@@ -27,7 +27,7 @@ type ruleUser struct {
 
 // may tells whether a token with scopes, or one without for nil, may do what takes a permission.
 func (u *ruleUser) may(scopes []string, permission string) bool {
-	held := []string{"basic"}
+	held := []string{"basic", "add:agents"}
 	if u.admin {
 		held = []string{"admin"}
 	}

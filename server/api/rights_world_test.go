@@ -181,7 +181,7 @@ func (w *ruleWorld) arrange(tenant string) {
 		known, err := w.people.UserNamed(ctx, tenant, email)
 		w.check(err)
 		u.id = known.ID
-		u.scopes = some(w, 30, []string{"basic", "read:chat", "write:chat", "read:search", "manage:connectors", "admin"})
+		u.scopes = some(w, 30, []string{"basic", "add:agents", "read:chat", "write:chat", "read:search", "manage:connectors", "admin"})
 		if u.scopes == nil {
 			u.scopes = []string{"use:llm_gateway"}
 		}

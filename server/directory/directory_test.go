@@ -219,6 +219,8 @@ func TestScopesAndPermissions(t *testing.T) {
 		want   []string
 	}{
 		"all of a basic user": {"jo@acme.example", nil, []string{
+			"basic", "read:search", "read:chat", "write:chat", "generate:image", "use:llm_gateway", "add:agents"}},
+		"basic lacks agents": {"jo@acme.example", []string{"basic"}, []string{
 			"basic", "read:search", "read:chat", "write:chat", "generate:image", "use:llm_gateway"}},
 		"search only":   {"jo@acme.example", []string{"read:search"}, []string{"read:search"}},
 		"the sandbox":   {"jo@acme.example", []string{"craft_sandbox"}, []string{"read:search", "generate:image", "use:llm_gateway"}},
@@ -226,7 +228,7 @@ func TestScopesAndPermissions(t *testing.T) {
 		"a part of all": {"", []string{"manage:connectors", "read:search"}, []string{
 			"read:search", "read:connectors", "manage:connectors"}},
 		"admin of a user": {"jo@acme.example", []string{"admin"}, []string{
-			"basic", "read:search", "read:chat", "write:chat", "generate:image", "use:llm_gateway"}},
+			"basic", "read:search", "read:chat", "write:chat", "generate:image", "use:llm_gateway", "add:agents"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, _ := open(t, "", false)

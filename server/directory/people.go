@@ -26,7 +26,7 @@ func (r Role) permissions() []string {
 	if r == RoleAdmin {
 		return []string{PermissionAdmin}
 	}
-	return []string{PermissionBasic}
+	return []string{PermissionBasic, PermissionAddAgents}
 }
 
 // User is a person with an account.

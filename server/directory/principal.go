@@ -29,6 +29,7 @@ const (
 	PermissionReadConnectors   = "read:connectors"
 	PermissionManageConnectors = "manage:connectors"
 	PermissionCreateTokens     = "create:user_api_keys"
+	PermissionAddAgents        = "add:agents"
 )
 
 // publicTerm is the access term of every caller.
@@ -119,7 +120,7 @@ func AllPermissions() []string {
 	return []string{
 		PermissionAdmin, PermissionBasic, PermissionCraftSandbox, PermissionReadSearch, PermissionReadChat,
 		PermissionWriteChat, PermissionGenerateImage, PermissionLLMGateway, PermissionReadConnectors,
-		PermissionManageConnectors, PermissionCreateTokens,
+		PermissionManageConnectors, PermissionCreateTokens, PermissionAddAgents,
 	}
 }
 
