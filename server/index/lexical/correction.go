@@ -30,7 +30,7 @@ const (
 
 // correct replaces each word that no document contains which the caller may see by a near one that some do. Phrases are
 // meant as they are written.
-func (r *run) correct(a *analysis.Analyser, words []analysis.QueryWord, rights func() []segment.Bits, access index.Access) (
+func (r *run) correct(words []analysis.QueryWord) (
 	[]analysis.QueryWord, []index.Correction, error) {
 	var changes []index.Correction
 	corrected := make([]analysis.QueryWord, 0, len(words))
@@ -40,7 +40,7 @@ func (r *run) correct(a *analysis.Analyser, words []analysis.QueryWord, rights f
 		if w.Position >= phraseBreak || w.Kind == analysis.Ideograph || w.Kind == analysis.Compound || !correctable(w.Surface) {
 			continue
 		}
-		if r.visible(w, rights()) {
+		if r.visible(w) {
 			continue
 		}
 		if err := r.ctx.Err(); err != nil {
@@ -49,7 +49,7 @@ func (r *run) correct(a *analysis.Analyser, words []analysis.QueryWord, rights f
 		if tried++; tried > maxCorrected {
 			break
 		}
-		parts, err := r.split(a, w, rights(), access)
+		parts, err := r.split(w)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -58,7 +58,7 @@ func (r *run) correct(a *analysis.Analyser, words []analysis.QueryWord, rights f
 			corrected = append(corrected[:len(corrected)-1], parts...)
 			continue
 		}
-		to, err := r.nearest(w, rights())
+		to, err := r.nearest(w)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -66,7 +66,7 @@ func (r *run) correct(a *analysis.Analyser, words []analysis.QueryWord, rights f
 			continue
 		}
 		changes = append(changes, index.Correction{From: w.Surface, To: to})
-		corrected[len(corrected)-1] = r.respelt(a, w, to)[0]
+		corrected[len(corrected)-1] = r.respelt(w, to)[0]
 	}
 	return corrected, changes, nil
 }
@@ -82,9 +82,9 @@ func correctable(surface string) bool {
 }
 
 // visible reports whether a document that the caller may see contains the word.
-func (r *run) visible(w analysis.QueryWord, rights []segment.Bits) bool {
+func (r *run) visible(w analysis.QueryWord) bool {
 	for _, w := range append([]analysis.QueryWord{w}, w.Parts...) {
-		if r.anyIn(r.alternatives(w, rights), rights) {
+		if r.anyIn(r.alternatives(w)) {
 			return true
 		}
 	}
@@ -92,13 +92,13 @@ func (r *run) visible(w analysis.QueryWord, rights []segment.Bits) bool {
 }
 
 // anyIn reports whether a document that the caller may see contains one of the terms.
-func (r *run) anyIn(terms []string, rights []segment.Bits) bool {
+func (r *run) anyIn(terms []string) bool {
 	if r.far != nil {
 		return must(r.far.SeesTerm(terms))
 	}
-	for part := range r.s.parts {
+	for part, rights := range r.rights() {
 		for _, term := range terms {
-			if t, ok := r.term(part, term); ok && t.In(rights[part]) {
+			if t, ok := r.term(part, term); ok && t.In(rights) {
 				return true
 			}
 		}
@@ -110,7 +110,7 @@ func (r *run) anyIn(terms []string, rights []segment.Bits) bool {
 // (Kernighan, Church and Gale, A spelling correction program based on a noisy channel model, COLING 1990), it has the
 // highest frequency times probability of its typos. Stop words are never meant: they add nothing to a query. The
 // documents that the caller may see are counted only for what may be likelier than those before.
-func (r *run) nearest(w analysis.QueryWord, rights []segment.Bits) (best string, err error) {
+func (r *run) nearest(w analysis.QueryWord) (best string, err error) {
 	type candidate struct {
 		neighbour
 		typing, likelihood float64 // as if the caller saw all documents
@@ -128,7 +128,7 @@ func (r *run) nearest(w analysis.QueryWord, rights []segment.Bits) (best string,
 		if c.likelihood < most {
 			break
 		}
-		likelihood := float64(r.countIn(c.surface, rights)) * c.typing
+		likelihood := float64(r.countIn(c.surface)) * c.typing
 		if likelihood > most || likelihood == most && likelihood > 0 && c.surface < best {
 			best, most = c.surface, likelihood
 		}

@@ -38,7 +38,7 @@ func TestNear(t *testing.T) {
 		typed, limit := word(), 1+random.IntN(2)
 		for _, access := range []index.Access{{All: true}, w.Access()} {
 			_, err := answer(context.Background(), s, "test", func(r *run) (bool, error) {
-				rights := r.laterRights(access)()
+				r.reach(access)
 				near, err := r.near(typed, limit)
 				if err != nil {
 					return false, err
@@ -47,12 +47,12 @@ func TestNear(t *testing.T) {
 				for _, n := range near {
 					got[n.surface] = fmt.Sprint(n.term, n.typos, n.documents)
 				}
-				want, nearest := r.nearAll(typed, limit, rights)
+				want, nearest := r.nearAll(typed, limit)
 				if !maps.Equal(got, want) || len(got) != len(near) {
 					t.Errorf("near %q within %d: %v, want %v", typed, limit, got, want)
 				}
 				w := analysis.QueryWord{Token: analysis.Token{Surface: typed, Term: analysis.Stem(typed)}}
-				if best, err := r.nearest(w, rights); limit == maxTypos && (best != nearest || err != nil) {
+				if best, err := r.nearest(w); limit == maxTypos && (best != nearest || err != nil) {
 					t.Errorf("nearest to %q: %q, want %q (%v)", typed, best, nearest, err)
 				}
 				return true, nil
@@ -65,7 +65,7 @@ func TestNear(t *testing.T) {
 }
 
 // nearAll compares all surfaces with a word, and also returns the likeliest that the rights show.
-func (r *run) nearAll(typed string, limit int, rights []segment.Bits) (found map[string]string, nearest string) {
+func (r *run) nearAll(typed string, limit int) (found map[string]string, nearest string) {
 	found = map[string]string{}
 	w, most := analysis.QueryWord{Token: analysis.Token{Surface: typed, Term: analysis.Stem(typed)}}, 0.0
 	r.surfaces("", func(at *segment.Cursor, documents int64) {
@@ -76,7 +76,7 @@ func (r *run) nearAll(typed string, limit int, rights []segment.Bits) (found map
 		}
 		for part := range r.s.parts {
 			if s, ok := r.reader(part).Surface(word.Surface); ok {
-				seen += s.CountIn(rights[part])
+				seen += s.CountIn(r.rights()[part])
 			}
 		}
 		found[word.Surface] = fmt.Sprint(word.Term, typos, documents)

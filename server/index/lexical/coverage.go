@@ -36,8 +36,7 @@ func (s *second) coverage(i int) float64 {
 // isNamed reports whether a name of a document is made of the words of the query that count, all of them, and of stop
 // words.
 func (s *second) isNamed(document int) bool {
-	analyser := s.r.s.analysers.get(analysis.New)
-	defer s.r.s.analysers.put(analyser)
+	analyser := s.r.analyser()
 	d := index.Document{ID: s.reader.ID(document), Title: s.reader.Title(document)}
 	return slices.ContainsFunc(d.Names(), func(name string) bool {
 		has, known, others := uint64(0), 0, false // known: where the words end of an identifier that the query has

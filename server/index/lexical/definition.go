@@ -25,8 +25,7 @@ func (r *run) definitions(part int) map[string][]definition {
 	type key struct{}
 	reader := r.reader(part)
 	return segment.Derived(reader, key{}, func() map[string][]definition {
-		analyser := r.s.analysers.get(analysis.New)
-		defer r.s.analysers.put(analyser)
+		analyser := r.analyser()
 		all := make(map[string][]definition)
 		reader.EachTerm(analysis.Defining, func(term string) {
 			acronym, long := analysis.ParseDefinition(term)
@@ -46,10 +45,10 @@ func (r *run) definitions(part int) map[string][]definition {
 }
 
 // defined returns the definitions by a key that fit, and that the caller may see.
-func (r *run) defined(by string, rights func() []segment.Bits, fits func(d definition) bool) (all []definition) {
+func (r *run) defined(by string, fits func(d definition) bool) (all []definition) {
 	for part := 0; part < len(r.s.parts) && r.far == nil; part++ {
 		for _, d := range r.definitions(part)[by] {
-			if fits(d) && r.anyIn([]string{d.term}, rights()) {
+			if fits(d) && r.anyIn([]string{d.term}) {
 				all = append(all, d)
 			}
 		}
@@ -58,11 +57,9 @@ func (r *run) defined(by string, rights func() []segment.Bits, fits func(d defin
 }
 
 // longForms returns what an acronym stands for, as phrases.
-func (r *run) longForms(acronym string, rights func() []segment.Bits) (forms [][]phraseTerm) {
-	for _, d := range r.defined(acronym, rights, func(definition) bool { return true }) {
-		analyser := r.s.analysers.get(analysis.New)
-		form := r.phrase(analyser, slices.Clone(d.long), rights)
-		r.s.analysers.put(analyser)
+func (r *run) longForms(acronym string) (forms [][]phraseTerm) {
+	for _, d := range r.defined(acronym, func(definition) bool { return true }) {
+		form := r.phrase(slices.Clone(d.long))
 		same := func(had []phraseTerm) bool {
 			return slices.EqualFunc(had, form, func(a, b phraseTerm) bool { return slices.Equal(a.terms, b.terms) })
 		}
@@ -74,8 +71,8 @@ func (r *run) longForms(acronym string, rights func() []segment.Bits) (forms [][
 }
 
 // acronyms returns those of long forms in a query, as other spellings of its words.
-func (r *run) acronyms(a *analysis.Analyser, query string, rights func() []segment.Bits) (found []analysis.QueryWord) {
-	words := a.Phrase(query)
+func (r *run) acronyms(query string) (found []analysis.QueryWord) {
+	words := r.analyser().Phrase(query)
 	for i := range min(len(words), maxWords) {
 		rest := words[i:]
 		follows := func(had, w analysis.QueryWord) bool {
@@ -84,7 +81,7 @@ func (r *run) acronyms(a *analysis.Analyser, query string, rights func() []segme
 		begins := func(d definition) bool {
 			return len(rest) >= len(d.long) && slices.EqualFunc(d.long, rest[:len(d.long)], follows)
 		}
-		for _, d := range r.defined(analysis.Defining+rest[0].Term, rights, begins) {
+		for _, d := range r.defined(analysis.Defining+rest[0].Term, begins) {
 			found = append(found, analysis.SpeltAs(d.acronym, rest[0], rest[len(d.long)-1]))
 			found[len(found)-1].Acronym = true
 		}

@@ -53,10 +53,9 @@ type Wanted struct {
 	// Titled are terms of which the title must contain one, where there are any.
 	Titled []string
 	// Count asks for the documents that are counted, List for all documents in its order instead of the best passages.
-	Count    bool
-	List     *index.List
-	Limit    int  // passages
-	Shortest bool // those with the shortest titles first
+	Count bool
+	List  *index.List
+	Limit int // passages
 }
 
 // WantedWord is a word of a query: any of its terms.
@@ -75,8 +74,9 @@ func NewElsewhere(stats segment.Stats, params Params, reach func(context.Context
 	return s
 }
 
-// reach lets the run ask for documents elsewhere, if that is where they are.
+// reach says who calls, and lets the run ask for documents elsewhere, if that is where they are.
 func (r *run) reach(access index.Access) {
+	r.access = access
 	if r.s.reach != nil {
 		r.far = r.s.reach(r.ctx, access)
 	}
@@ -142,8 +142,8 @@ func (r *run) fetched(wanted Wanted, f func(before int) error) error {
 	}
 	all, far := r.s, r.far
 	r.s = searcherOf(parts, all.stats, all.params)
-	r.far, r.terms = nil, make([]knownTerms, len(r.s.parts))
-	defer func() { r.s, r.far, r.terms, r.reading = all, far, nil, 0 }()
+	r.far, r.terms, r.seen = nil, make([]knownTerms, len(r.s.parts)), nil
+	defer func() { r.s, r.far, r.terms, r.seen, r.reading = all, far, nil, nil, 0 }()
 	return f(before)
 }
 

@@ -1,7 +1,6 @@
 package lexical
 
 import (
-	"sync"
 	"time"
 
 	"quarry/client/field"
@@ -40,8 +39,8 @@ func (f *partFilter) fails(ordinal int) (mask uint8) {
 	return mask
 }
 
-// rights returns the live documents of a part that access admits.
-func (r *run) rights(part int, access index.Access) segment.Bits {
+// rightsIn returns the live documents of a part that access admits.
+func (r *run) rightsIn(part int, access index.Access) segment.Bits {
 	reader := r.reader(part)
 	admitted := r.documents(part)
 	if access.All {
@@ -68,15 +67,24 @@ func (r *run) rights(part int, access index.Access) segment.Bits {
 	return admitted
 }
 
-// laterRights returns the rights of all parts when they are first asked for.
-func (r *run) laterRights(access index.Access) func() []segment.Bits {
-	return sync.OnceValue(func() []segment.Bits {
-		rights := make([]segment.Bits, len(r.s.parts))
-		for part := range r.s.parts {
-			rights[part] = r.rights(part, access)
+// rights returns the live documents of each part that the caller may see. They are looked up when they are first asked
+// for.
+func (r *run) rights() []segment.Bits {
+	if r.seen == nil {
+		r.seen = make([]segment.Bits, len(r.s.parts))
+		for part := range r.seen {
+			r.seen[part] = r.rightsIn(part, r.access)
 		}
-		return rights
-	})
+	}
+	return r.seen
+}
+
+// admitted is the number of documents in rights.
+func (r *run) admitted() (n int64) {
+	for _, documents := range r.rights() {
+		n += int64(documents.Count())
+	}
+	return n
 }
 
 // union adds the documents that have one of the values of a field.
@@ -92,7 +100,7 @@ func (r *run) union(part int, bitmap segment.Bits, id field.ID, values []string)
 // filter applies a filter to a part. It ends the run if segments lack one of its fields.
 func (r *run) filter(part int, f *index.Filter) *partFilter {
 	must(struct{}{}, f.Check(segment.Knows))
-	out := &partFilter{required: r.rights(part, f.Access)}
+	out := &partFilter{required: r.rightsIn(part, f.Access)}
 	r.exclude(part, out.required, f)
 	if f.Among != nil {
 		among := r.documents(part)

@@ -5,7 +5,6 @@ import (
 
 	"quarry/client/field"
 	"quarry/server/index"
-	"quarry/server/index/analysis"
 	"quarry/server/index/segment"
 	"quarry/server/index/vector"
 )
@@ -52,13 +51,11 @@ func (r *run) restricting(q *index.Query) *plan {
 	if len(q.Phrases)+len(q.Exclude) == 0 {
 		return &plan{}
 	}
-	analyser := r.s.analysers.get(analysis.New)
-	defer r.s.analysers.put(analyser)
+	r.reach(q.Filter.Access)
 	restricting := *q
 	restricting.Text = ""
-	rights := r.laterRights(q.Filter.Access)
-	words, _ := r.typed(analyser, nil, &restricting, rights)
-	return r.plan(analyser, nil, words, &restricting, rights)
+	words, _ := r.typed(nil, &restricting)
+	return r.plan(nil, words, &restricting)
 }
 
 func (r *run) nearestOf(wanted index.Vector, q *index.Query) ([]candidate, error) {

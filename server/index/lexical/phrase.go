@@ -9,13 +9,13 @@ import (
 )
 
 // phrases looks up phrases of words that occur as they are written: "custom" is not "customer", whose stem it is.
-func (r *run) phrases(a *analysis.Analyser, phrases []string, rights func() []segment.Bits) (found [][]phraseTerm) {
+func (r *run) phrases(phrases []string) (found [][]phraseTerm) {
 	for _, phrase := range phrases {
 		var words []phraseTerm
-		for _, w := range a.Phrase(phrase) {
+		for _, w := range r.analyser().Phrase(phrase) {
 			t := phraseTerm{offset: uint32(w.Position)}
 			if w.Prefix {
-				t.terms = r.expansions(w.Surface, w.Term, rights())
+				t.terms = r.expansions(w.Surface, w.Term)
 			} else {
 				t.surfaces = r.spelt(w)
 			}
@@ -39,13 +39,13 @@ func (r *run) spelt(w analysis.QueryWord) []string {
 }
 
 // phrase looks up what the words of a long form stand for, in all their forms.
-func (r *run) phrase(a *analysis.Analyser, words []analysis.QueryWord, rights func() []segment.Bits) []phraseTerm {
+func (r *run) phrase(words []analysis.QueryWord) []phraseTerm {
 	phrase := make([]phraseTerm, 0, len(words))
-	a.In(r.languages().all, words)
+	r.analyser().In(r.languages().all, words)
 	for _, w := range words {
 		t := phraseTerm{terms: []string{w.Term}, offset: uint32(w.Position)}
 		if w.Prefix {
-			t.terms = r.expansions(w.Surface, w.Term, rights())
+			t.terms = r.expansions(w.Surface, w.Term)
 		}
 		t.terms = append(t.terms, w.Stems...)
 		phrase = append(phrase, t)

@@ -67,15 +67,15 @@ const phraseBreak = 1000
 
 // typed returns the words of a query in a language as they were typed, and the unknown last one that stays a prefix, if
 // there is one.
-func (r *run) typed(a *analysis.Analyser, l *analysis.Language, q *index.Query, rights func() []segment.Bits) (
-	content []analysis.QueryWord, kept string) {
+func (r *run) typed(l *analysis.Language, q *index.Query) (content []analysis.QueryWord, kept string) {
+	a := r.analyser()
 	words := a.Words(q.Text, q.Prefix)
 	if n := len(words); q.PrefixIfUnknown && n > 0 {
-		kept = r.unfinished(words[n-1], rights())
+		kept = r.unfinished(words[n-1])
 		words[n-1].Prefix = words[n-1].Prefix || kept != ""
 	}
 	words = append(words, joined(q.Text, words)...)
-	words = append(words, r.acronyms(a, q.Text, rights)...)
+	words = append(words, r.acronyms(q.Text)...)
 	position := phraseBreak
 	for _, phrase := range q.Phrases {
 		more := a.Words(phrase, false)
@@ -92,30 +92,28 @@ func (r *run) typed(a *analysis.Analyser, l *analysis.Language, q *index.Query, 
 	}
 	words = analysis.Content(words, l)
 	a.In(r.languages().all, words)
-	r.compounds(l, words, rights)
+	r.compounds(l, words)
 	return words, kept
 }
 
 // unfinished returns the word, or of an unknown identifier its last part, if it stands in no document that the caller
 // may see, but is the beginning of others that do.
-func (r *run) unfinished(w analysis.QueryWord, rights []segment.Bits) string {
-	if r.shows(w.Surface, rights) {
+func (r *run) unfinished(w analysis.QueryWord) string {
+	if r.shows(w.Surface) {
 		return ""
 	}
 	begun := analysis.QueryWord{Token: w.Token, Prefix: true}
-	if len(r.alternatives(begun, rights)) > 1 { // its own term is one of them
+	if len(r.alternatives(begun)) > 1 { // its own term is one of them
 		return w.Surface
 	}
 	if n := len(w.Parts); n > 0 {
-		return r.unfinished(w.Parts[n-1], rights)
+		return r.unfinished(w.Parts[n-1])
 	}
 	return ""
 }
 
 // plan looks the words of a query up.
-func (r *run) plan(
-	a *analysis.Analyser, l *analysis.Language, words []analysis.QueryWord, q *index.Query,
-	rights func() []segment.Bits) *plan {
+func (r *run) plan(l *analysis.Language, words []analysis.QueryWord, q *index.Query) *plan {
 	p := &plan{}
 	if l != nil {
 		p.language, p.share = l.Code, float64(r.languages().documents[l.Code])/float64(r.s.stats.Documents)
@@ -134,40 +132,40 @@ func (r *run) plan(
 		case w.Kind == analysis.Compound:
 			spellings = append(spellings, w)
 		default:
-			r.resolve(p, w, rights)
+			r.resolve(p, w)
 		}
 	}
 	p.words = p.words[:min(len(p.words), maxWords)]
 	for _, w := range spellings[:min(len(spellings), maxWords-len(p.words))] {
-		r.spell(p, w, rights)
+		r.spell(p, w)
 	}
 	p.finish(params)
 	p.browses = q.List != nil && q.List.Browse && len(p.words) == 0
-	p.phrases, p.exclude = r.phrases(a, q.Phrases, rights), r.phrases(a, q.Exclude, rights)
-	r.suffice(p, q, rights)
+	p.phrases, p.exclude = r.phrases(q.Phrases), r.phrases(q.Exclude)
+	r.suffice(p, q)
 	return p
 }
 
 // resolve adds the words that a query word stands for: an identifier that occurs nowhere, as far as the caller may see,
 // is looked for by its parts.
-func (r *run) resolve(p *plan, w analysis.QueryWord, rights func() []segment.Bits) {
+func (r *run) resolve(p *plan, w analysis.QueryWord) {
 	if len(w.Parts) == 0 {
 		weight := 1.0
 		if w.Overlaps {
 			weight = r.s.params.Pair
 		}
-		if known := r.add(p, w, weight, true, rights); !known && w.Kind != analysis.Ideograph {
+		if known := r.add(p, w, weight, true); !known && w.Kind != analysis.Ideograph {
 			p.missing = append(p.missing, w)
 		}
 		return
 	}
 	whole := w
 	whole.Parts = nil
-	if !r.visible(whole, rights()) {
+	if !r.visible(whole) {
 		var known []string
 		for i, part := range w.Parts {
 			part.Prefix = w.Prefix && i == len(w.Parts)-1
-			if r.add(p, part, 1, true, rights) {
+			if r.add(p, part, 1, true) {
 				known = append(known, part.Surface)
 			}
 		}
@@ -179,18 +177,18 @@ func (r *run) resolve(p *plan, w analysis.QueryWord, rights func() []segment.Bit
 		}
 		return
 	}
-	r.add(p, w, 1, true, rights)
+	r.add(p, w, 1, true)
 	for _, part := range w.Parts {
 		if !text.IsStopWord(part.Surface) { // US is not us
-			r.add(p, part, r.s.params.Part, false, rights)
+			r.add(p, part, r.s.params.Part, false)
 		}
 	}
 }
 
 // expand fills in the terms of a word and returns their summed statistics. A word that only documents contain which the
 // caller may not see counts like one that no document contains: neither numbers nor scores differ.
-func (r *run) expand(w *word, rights func() []segment.Bits) (n segment.TermCounts) {
-	w.terms = r.alternatives(w.QueryWord, rights())
+func (r *run) expand(w *word) (n segment.TermCounts) {
+	w.terms = r.alternatives(w.QueryWord)
 	r.lookUp(w.terms)
 	most := int64(0)
 	var inLanguages segment.TermCounts
@@ -203,25 +201,17 @@ func (r *run) expand(w *word, rights func() []segment.Bits) (n segment.TermCount
 		}
 	}
 	n = n.Max(inLanguages) // most documents that contain the word have both of its terms
-	if n.Documents == 0 || most > r.s.stats.Documents-admitted(rights()) || r.anyIn(w.terms, rights()) {
+	if n.Documents == 0 || most > r.s.stats.Documents-r.admitted() || r.anyIn(w.terms) {
 		return n // more documents contain it than are out of sight, or one was looked for and found
 	}
 	return segment.TermCounts{}
 }
 
-// admitted is the number of documents in rights.
-func admitted(rights []segment.Bits) (n int64) {
-	for _, documents := range rights {
-		n += int64(documents.Count())
-	}
-	return n
-}
-
 // add adds one word, and reports whether a document contains it which the caller may see. A word that the plan has
 // already weighs more: BM25 multiplies by the frequency in the query.
-func (r *run) add(p *plan, q analysis.QueryWord, weight float64, matched bool, rights func() []segment.Bits) (known bool) {
+func (r *run) add(p *plan, q analysis.QueryWord, weight float64, matched bool) (known bool) {
 	w := word{QueryWord: q, weight: weight}
-	n := r.expand(&w, rights)
+	n := r.expand(&w)
 	p.postings += n.Chunks
 	stats := &r.s.stats
 	had := slices.IndexFunc(p.words, func(had word) bool { return had.Term == q.Term && had.Prefix == q.Prefix })
@@ -249,7 +239,7 @@ func (r *run) add(p *plan, q analysis.QueryWord, weight float64, matched bool, r
 		w.bonus = r.s.params.Identifier * w.idf
 	}
 	if matched && q.Kind != analysis.Compound {
-		w.forms = r.longForms(strings.ToLower(q.Surface), rights)
+		w.forms = r.longForms(strings.ToLower(q.Surface))
 	}
 	p.words = append(p.words, w)
 	return n.Documents > 0
@@ -278,9 +268,9 @@ func (p *plan) finish(params *Params) {
 
 // expansions returns the terms that a prefix stands for: those of the surfaces that most documents contain, and one at
 // least that the caller may see, and the term of the prefix itself. What they may not see takes no place among them.
-func (r *run) expansions(prefix, own string, rights []segment.Bits) []string {
-	everything := admitted(rights) == r.s.stats.Documents
-	shown := func(surface string) bool { return everything || r.shows(surface, rights) }
+func (r *run) expansions(prefix, own string) []string {
+	everything := r.admitted() == r.s.stats.Documents
+	shown := func(surface string) bool { return everything || r.shows(surface) }
 	var items []counted
 	if r.far != nil {
 		items = r.seenExpansions(prefix)
@@ -391,12 +381,12 @@ func (r *run) termOf(surface string) string {
 }
 
 // shows reports whether the caller may see a document with a surface.
-func (r *run) shows(surface string, rights []segment.Bits) bool {
+func (r *run) shows(surface string) bool {
 	if r.far != nil {
 		return must(r.far.SeesSurface([]string{surface}))[0]
 	}
-	for part := range r.s.parts {
-		if s, ok := r.reader(part).Surface(surface); ok && s.In(rights[part]) {
+	for part, rights := range r.rights() {
+		if s, ok := r.reader(part).Surface(surface); ok && s.In(rights) {
 			return true
 		}
 	}
@@ -423,7 +413,7 @@ func (p *plan) least(level index.Level) int {
 }
 
 // suffice sets how many documents of the scope hold the words of a level, for it to be that of the query.
-func (r *run) suffice(p *plan, q *index.Query, rights func() []segment.Bits) {
+func (r *run) suffice(p *plan, q *index.Query) {
 	if p.enough = 1; len(p.counted) <= strictWords {
 		return
 	}
@@ -432,7 +422,7 @@ func (r *run) suffice(p *plan, q *index.Query, rights func() []segment.Bits) {
 	case r.far != nil:
 		documents = must(r.far.InScope(q.ScopeFilter()))
 	case q.Scope == nil:
-		documents = admitted(rights())
+		documents = r.admitted()
 	default:
 		for part := range r.s.parts {
 			documents += int64(r.scope(part, q, nil).Count())

@@ -32,8 +32,8 @@ func TestFrequent(t *testing.T) {
 	for _, prefix := range []string{"s", "sa", "sb", "a", "q", "zz", "sax"} {
 		for _, access := range []index.Access{{All: true}, w.Access(), {}} {
 			_, err := answer(context.Background(), s, "test", func(r *run) (bool, error) {
-				rights := r.laterRights(access)()
-				wanted := func(surface string) bool { return r.shows(surface, rights) }
+				r.reach(access)
+				wanted := func(surface string) bool { return r.shows(surface) }
 				best := bestSurfaces{limit: maxExpansions}
 				r.surfaces(prefix, func(at *segment.Cursor, documents int64) {
 					if wanted(string(at.Key())) && best.accepts(documents) {

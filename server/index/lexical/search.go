@@ -77,7 +77,7 @@ func (s *Searcher) Admits(documentID string, access index.Access) (live, admitte
 			ordinal, ok := r.reader(part).Lookup(documentID)
 			if ok && s.parts[part].live(ordinal) {
 				live = true
-				return r.rights(part, access).Has(ordinal), nil
+				return r.rightsIn(part, access).Has(ordinal), nil
 			}
 		}
 		return false, nil
@@ -104,24 +104,21 @@ func (r *run) search(q *index.Query) (index.Result, error) {
 // searchIn answers a query in a language, with its unknown words corrected if a document of its scope has one of the
 // words then, whatever its filter leaves of them: otherwise a filter that leaves none would show what other words match.
 func (r *run) searchIn(l *analysis.Language, q *index.Query) (index.Result, *found, error) {
-	analyser := r.s.analysers.get(analysis.New)
-	defer r.s.analysers.put(analyser)
-	rights := r.laterRights(q.Filter.Access)
-	words, kept := r.typed(analyser, l, q, rights)
+	words, kept := r.typed(l, q)
 	var terms []string
 	for _, w := range words {
 		terms = append(append(terms, w.Term), w.Stems...)
 	}
 	r.lookUp(terms)
-	corrected, corrections, err := r.correct(analyser, words, rights, q.Filter.Access)
+	corrected, corrections, err := r.correct(words)
 	if err != nil {
 		return index.Result{}, nil, err
 	}
-	p := r.plan(analyser, l, corrected, q, rights)
+	p := r.plan(l, corrected, q)
 	p.asTyped(corrections)
 	found, err := r.execute(p, q)
 	if err == nil && p.corrected && found.nothing() {
-		corrections, p = nil, r.plan(analyser, l, words, q, rights)
+		corrections, p = nil, r.plan(l, words, q)
 		p.asTyped(nil)
 		found, err = r.execute(p, q)
 	}
@@ -302,7 +299,7 @@ func (r *run) scored(part int, p *plan, q *index.Query) (s *scoring, f *partFilt
 // chosen.
 func (r *run) scope(part int, q *index.Query, required segment.Bits) segment.Bits {
 	if q.Scope == nil {
-		return r.rights(part, q.Filter.Access)
+		return r.rightsIn(part, q.Filter.Access)
 	}
 	f := r.filter(part, q.Scope)
 	if since := f.byField[fieldTime]; since != nil && required != nil {
@@ -318,7 +315,18 @@ type run struct {
 	reading int          // the part that is being read
 	terms   []knownTerms // by part
 	far     Elsewhere    // nil: all documents are in parts
+	access  index.Access
+	seen    []segment.Bits     // see rights
+	words   *analysis.Analyser // see analyser
 	*scratch
+}
+
+// analyser returns that of the run, which remembers the words of earlier ones.
+func (r *run) analyser() *analysis.Analyser {
+	if r.words == nil {
+		r.words = r.s.analysers.get(analysis.New)
+	}
+	return r.words
 }
 
 // scratch is memory that is reused from call to call.
@@ -344,6 +352,9 @@ func (r *run) close() {
 	r.lent = r.lent[:0]
 	r.s.scratch.put(r.scratch)
 	r.scratch = nil
+	if r.words != nil {
+		r.s.analysers.put(r.words)
+	}
 }
 
 // bitmap lends an empty bitmap of n bits.

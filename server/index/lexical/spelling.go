@@ -6,7 +6,6 @@ import (
 
 	"quarry/server/index"
 	"quarry/server/index/analysis"
-	"quarry/server/index/segment"
 )
 
 // joined returns the compounds that neighbouring words of a query can be.
@@ -22,22 +21,22 @@ func joined(query string, words []analysis.QueryWord) (found []analysis.QueryWor
 // alternatives returns what is looked up for a word as if it were one term: its own term and that of its compounds
 // (oncall: on-call), for a prefix those of all words and compounds that begin with it; and its stems in the languages
 // of the library.
-func (r *run) alternatives(w analysis.QueryWord, rights []segment.Bits) []string {
+func (r *run) alternatives(w analysis.QueryWord) []string {
 	terms := append([]string{w.Term}, w.Stems...)
 	if w.Prefix {
 		for _, surface := range r.spelt(w) {
 			if len(surface) >= len(w.Surface) { // ü begins words with ue; ue is seldom an umlaut
-				terms = append(terms, r.expansions(surface, w.Term, rights)...)
+				terms = append(terms, r.expansions(surface, w.Term)...)
 			}
 		}
 	}
 	if w.Kind == analysis.Word || w.Kind == analysis.Ideograph {
 		compound := w.Hyphenated()
-		if r.anyIn([]string{compound.Term}, rights) {
+		if r.anyIn([]string{compound.Term}) {
 			terms = append(terms, compound.Term)
 		}
 		if w.Prefix {
-			terms = append(terms, r.expansions(compound.Surface, w.Term, rights)...)
+			terms = append(terms, r.expansions(compound.Surface, w.Term)...)
 		}
 	}
 	slices.Sort(terms)
@@ -47,9 +46,9 @@ func (r *run) alternatives(w analysis.QueryWord, rights []segment.Bits) []string
 // spell adds a compound of words that the plan has, as others write it (on call: oncall), if a document contains it
 // which the caller may see. Such a document counts as if it contained those words, but the query asks for no more than
 // before.
-func (r *run) spell(p *plan, w analysis.QueryWord, rights func() []segment.Bits) {
+func (r *run) spell(p *plan, w analysis.QueryWord) {
 	w = w.Solid()
-	if !r.anyIn(r.alternatives(w, rights()), rights()) {
+	if !r.anyIn(r.alternatives(w)) {
 		return
 	}
 	covers := func(had analysis.QueryWord) bool {
@@ -70,13 +69,13 @@ func (r *run) spell(p *plan, w analysis.QueryWord, rights func() []segment.Bits)
 	if w.Acronym {
 		weight = r.s.params.Acronym
 	}
-	r.add(p, w, weight, false, rights)
+	r.add(p, w, weight, false)
 	p.words[len(p.words)-1].bits = covered
 }
 
 // compounds splits the compounds among the words of a query, in its language, or in those of the library where a short
 // query does not show it, if documents that the caller may see have the parts.
-func (r *run) compounds(l *analysis.Language, words []analysis.QueryWord, rights func() []segment.Bits) {
+func (r *run) compounds(l *analysis.Language, words []analysis.QueryWord) {
 	languages := []*analysis.Language{l}
 	if l == nil {
 		languages = r.languages().all
@@ -84,7 +83,7 @@ func (r *run) compounds(l *analysis.Language, words []analysis.QueryWord, rights
 			return
 		}
 	}
-	proven := func(term string) bool { return r.anyIn([]string{term}, rights()) }
+	proven := func(term string) bool { return r.anyIn([]string{term}) }
 	for i := range words {
 		for _, l := range languages {
 			l.Split(&words[i], proven)
@@ -97,21 +96,21 @@ const fewestLetters = 2
 
 // split divides an unknown word into two that follow each other in a document which the caller may see, the first part
 // as short as possible; nil if there are none.
-func (r *run) split(a *analysis.Analyser, w analysis.QueryWord, rights []segment.Bits, access index.Access) ([]analysis.QueryWord, error) {
+func (r *run) split(w analysis.QueryWord) ([]analysis.QueryWord, error) {
 	runes := 0
 	for i := range w.Surface {
 		if runes++; runes <= fewestLetters || utf8.RuneCountInString(w.Surface[i:]) < fewestLetters {
 			continue
 		}
-		if !r.shows(w.Surface[:i], rights) || !r.shows(w.Surface[i:], rights) {
+		if !r.shows(w.Surface[:i]) || !r.shows(w.Surface[i:]) {
 			continue
 		}
-		parts := r.respelt(a, w, w.Surface[:i], w.Surface[i:])
+		parts := r.respelt(w, w.Surface[:i], w.Surface[i:])
 		var phrase []phraseTerm
 		for at, part := range parts {
 			phrase = append(phrase, phraseTerm{terms: append([]string{part.Term}, part.Stems...), offset: uint32(at)})
 		}
-		follow, err := r.occurs(phrase, rights, access)
+		follow, err := r.occurs(phrase)
 		if follow || err != nil {
 			return parts, err
 		}
@@ -120,7 +119,8 @@ func (r *run) split(a *analysis.Analyser, w analysis.QueryWord, rights []segment
 }
 
 // respelt returns the words that were meant by one of a query.
-func (r *run) respelt(a *analysis.Analyser, w analysis.QueryWord, surfaces ...string) (meant []analysis.QueryWord) {
+func (r *run) respelt(w analysis.QueryWord, surfaces ...string) (meant []analysis.QueryWord) {
+	a := r.analyser()
 	for _, surface := range surfaces {
 		t := w.Token
 		t.Kind, t.Surface, t.Written, t.Term = analysis.Word, surface, surface, a.TermOf([]byte(surface))
@@ -131,17 +131,13 @@ func (r *run) respelt(a *analysis.Analyser, w analysis.QueryWord, surfaces ...st
 }
 
 // occurs reports whether a document that the caller may see contains a phrase.
-func (r *run) occurs(phrase []phraseTerm, rights []segment.Bits, access index.Access) (found bool, err error) {
-	wanted := Wanted{Filter: index.Filter{Access: access}, Limit: candidates}
+func (r *run) occurs(phrase []phraseTerm) (found bool, err error) {
+	wanted := Wanted{Filter: index.Filter{Access: r.access}, Limit: candidates}
 	wanted.Phrases = wantedPhrases([][]phraseTerm{phrase})
-	isElsewhere := r.far != nil
 	err = r.fetched(wanted, func(int) error {
-		if isElsewhere {
-			rights = r.laterRights(access)() // of what was fetched
-		}
-		for part := range r.s.parts {
+		for part, rights := range r.rights() { // of what was fetched, if documents are elsewhere
 			reader := r.reader(part)
-			among := func(chunk uint32) bool { return !found && rights[part].Has(reader.Owners().Of(int(chunk))) }
+			among := func(chunk uint32) bool { return !found && rights.Has(reader.Owners().Of(int(chunk))) }
 			err := r.occurrences(part, phrase, among, func(uint32, int, bool) { found = true })
 			if found || err != nil {
 				return err

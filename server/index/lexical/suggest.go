@@ -22,8 +22,8 @@ func (s *Searcher) Suggest(ctx context.Context, prefix string, access index.Acce
 }
 
 func (r *run) suggest(prefix string, access index.Access, limit int) (out index.Suggestions, err error) {
-	analyser := r.s.analysers.get(analysis.New)
-	defer r.s.analysers.put(analyser)
+	r.reach(access)
+	analyser := r.analyser()
 	tokens := analyser.Tokens(prefix)
 	words := slices.DeleteFunc(analyser.Words(prefix, false), analysis.QueryWord.Spelling)
 	if len(words) == 0 || limit <= 0 {
@@ -39,26 +39,25 @@ func (r *run) suggest(prefix string, access index.Access, limit int) (out index.
 		}
 	}
 	t.complete = words[:min(len(words), maxWords)]
-	r.reach(access)
-	rights := r.laterRights(access)()
 	if t.open != "" {
-		if out.Words, err = r.completions(t.open, rights, limit); err != nil {
+		if out.Words, err = r.completions(t.open, limit); err != nil {
 			return out, err
 		}
 	}
-	terms := r.titleTerms(&t, rights)
-	err = r.fetched(t.wanted(terms, access), func(int) error {
-		out.Titles, err = r.titles(&t, terms, r.laterRights(access)(), limit)
+	terms := r.titleTerms(&t)
+	wanted := Wanted{Filter: index.Filter{Access: access}, Titled: terms, Limit: candidates}
+	err = r.fetched(wanted, func(int) error {
+		out.Titles, err = r.titles(&t, terms, limit)
 		return err
 	})
 	return out, err
 }
 
 // completions returns the surfaces that begin with prefix, by the number of documents that the caller may see.
-func (r *run) completions(prefix string, rights []segment.Bits, limit int) (words []string, err error) {
+func (r *run) completions(prefix string, limit int) (words []string, err error) {
 	best := bestSurfaces{limit: limit}
 	add := func(surface string) {
-		if documents := r.countIn(surface, rights); documents > 0 {
+		if documents := r.countIn(surface); documents > 0 {
 			best.add(counted{surface: surface, documents: documents})
 		}
 	}
@@ -91,13 +90,13 @@ func (r *run) completions(prefix string, rights []segment.Bits, limit int) (word
 }
 
 // countIn returns how many documents contain a surface that the caller may see.
-func (r *run) countIn(surface string, rights []segment.Bits) (documents int64) {
+func (r *run) countIn(surface string) (documents int64) {
 	if r.far != nil {
 		return must(r.far.CountSurface(surface))
 	}
-	for part := range r.s.parts {
+	for part, rights := range r.rights() {
 		if s, ok := r.reader(part).Surface(surface); ok {
-			documents += int64(s.CountIn(rights[part]))
+			documents += int64(s.CountIn(rights))
 		}
 	}
 	return documents
@@ -137,25 +136,20 @@ func compareTitles(a, b title) int {
 }
 
 // titleTerms returns terms of which a title that fits contains one.
-func (r *run) titleTerms(t *typedTitle, rights []segment.Bits) []string {
+func (r *run) titleTerms(t *typedTitle) []string {
 	switch {
 	case len(t.complete) == 0:
-		return r.expansions(t.open, analysis.Stem(t.open), rights)
+		return r.expansions(t.open, analysis.Stem(t.open))
 	case t.complete[0].Prefix:
-		return r.expansions(t.complete[0].Surface, t.complete[0].Term, rights)
+		return r.expansions(t.complete[0].Surface, t.complete[0].Term)
 	}
 	return []string{t.complete[0].Term}
 }
 
-// wanted is what titles needs.
-func (t *typedTitle) wanted(terms []string, access index.Access) Wanted {
-	return Wanted{Filter: index.Filter{Access: access}, Titled: terms, Shortest: true, Limit: candidates}
-}
-
 // titles returns the shortest titles that fit.
-func (r *run) titles(t *typedTitle, terms []string, rights []segment.Bits, limit int) ([]index.Title, error) {
+func (r *run) titles(t *typedTitle, terms []string, limit int) ([]index.Title, error) {
 	var best []title
-	for part := range r.s.parts {
+	for part, rights := range r.rights() {
 		reader := r.reader(part)
 		titled := r.documents(part)
 		for _, term := range terms {
@@ -164,7 +158,7 @@ func (r *run) titles(t *typedTitle, terms []string, rights []segment.Bits, limit
 			}
 			reader.AddTitled(term, titled)
 		}
-		titled.And(rights[part])
+		titled.And(rights)
 		for d := range titled.Each {
 			size := reader.TitleSize(d)
 			if len(best) == limit && size > best[limit-1].size {
@@ -245,13 +239,10 @@ func fewestFirst(a, b counted) int {
 // RareWords returns the words of a passage that the fewest documents contain which access admits, at least two.
 func (s *Searcher) RareWords(ctx context.Context, passage string, access index.Access) ([]string, error) {
 	return answer(ctx, s, "look for rare words", func(r *run) ([]string, error) {
-		analyser := s.analysers.get(analysis.New)
-		defer s.analysers.put(analyser)
 		r.reach(access)
-		rights := r.laterRights(access)()
 		var rare []counted
 		seen := map[string]bool{}
-		for _, token := range analyser.Tokens(passage) {
+		for _, token := range r.analyser().Tokens(passage) {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
@@ -263,7 +254,7 @@ func (s *Searcher) RareWords(ctx context.Context, passage string, access index.A
 			if r.far != nil { // counted below for the rarest
 				documents = must(r.far.Documents(token.Surface))
 			} else {
-				documents = r.countIn(token.Surface, rights)
+				documents = r.countIn(token.Surface)
 			}
 			if documents >= 2 {
 				rare = append(rare, counted{surface: token.Surface, documents: documents})
