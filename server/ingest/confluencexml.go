@@ -94,7 +94,7 @@ func eachEntity(in io.Reader, use func(*entity) error, classes ...string) error 
 			return err
 		}
 		start, isStart := token.(xml.StartElement)
-		if !isStart || start.Name.Local != "object" || !slices.Contains(classes, xmlreader.Attribute(start, "class")) {
+		if !isStart || start.Name.Local != "object" || !slices.Contains(classes, xmlreader.Element{Attr: start.Attr}.Attribute("class")) {
 			continue
 		}
 		var e entity

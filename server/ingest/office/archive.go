@@ -222,7 +222,7 @@ func (x *parser) reuse(bytes int) {
 var errStop = errors.New("stop")
 
 // parse calls f for the root element of a part, if the part exists.
-func (a *Archive) parse(name string, f func(*parser, xml.StartElement)) error {
+func (a *Archive) parse(name string, f func(*parser)) error {
 	in, err := a.open(name)
 	if in == nil || err != nil {
 		return err
@@ -233,8 +233,8 @@ func (a *Archive) parse(name string, f func(*parser, xml.StartElement)) error {
 	decoder.CharsetReader = charset.NewReaderLabel
 	x := &parser{Reader: xmlreader.New(decoder, a.limits.Depth, errTooDeep), archive: a}
 	x.Before = func() { limited.size = 0 }
-	x.Each(func(root xml.StartElement) {
-		f(x, root)
+	x.Each(func(element) {
+		f(x)
 		x.Fail(errStop) // nothing follows it
 	})
 	if errors.Is(x.Err(), errStop) {
@@ -244,7 +244,7 @@ func (a *Archive) parse(name string, f func(*parser, xml.StartElement)) error {
 }
 
 // part parses a part that the rest of a document can do without. What was read of it before an error stays.
-func (a *Archive) part(label, name string, f func(*parser, xml.StartElement)) {
+func (a *Archive) part(label, name string, f func(*parser)) {
 	if name == "" {
 		return
 	}
@@ -259,7 +259,7 @@ func (a *Archive) part(label, name string, f func(*parser, xml.StartElement)) {
 
 // body parses the part that has a document's text, or much of it. If it is damaged, what was written before stays;
 // other errors are those of the document.
-func (a *Archive) body(label, name string, w *markdown.Writer, f func(*parser, xml.StartElement)) error {
+func (a *Archive) body(label, name string, w *markdown.Writer, f func(*parser)) error {
 	if !a.Has(name) {
 		return errMissing
 	}
@@ -275,9 +275,9 @@ func (a *Archive) body(label, name string, w *markdown.Writer, f func(*parser, x
 // table returns the texts of the cells of a table. cell reads one to its end, and returns the columns that it takes.
 func (x *parser) table(cell func() (text string, span int)) (rows [][]string) {
 	var cells []string
-	var read func(e xml.StartElement)
-	read = func(e xml.StartElement) {
-		switch e.Name.Local {
+	var read func(e element)
+	read = func(e element) {
+		switch e.Name {
 		case "tr":
 			cells = nil
 			x.Walk(read, nil)
@@ -295,7 +295,7 @@ func (x *parser) table(cell func() (text string, span int)) (rows [][]string) {
 	return rows
 }
 
-func attribute(e xml.StartElement, name string) string { return xmlreader.Attribute(e, name) }
+type element = xmlreader.Element
 
 // link is a relationship of a part.
 type link struct {
@@ -311,13 +311,13 @@ func (a *Archive) links(part string) map[string]link {
 	if !a.Has(name) {
 		return links
 	}
-	a.part(name, name, func(x *parser, _ xml.StartElement) {
-		x.Each(func(e xml.StartElement) {
-			target := attribute(e, "Target")
-			if attribute(e, "TargetMode") != "External" && !strings.HasPrefix(target, "/") {
+	a.part(name, name, func(x *parser) {
+		x.Each(func(e element) {
+			target := e.Attribute("Target")
+			if e.Attribute("TargetMode") != "External" && !strings.HasPrefix(target, "/") {
 				target = path.Join(folder, target)
 			}
-			links[attribute(e, "Id")] = link{path.Base(attribute(e, "Type")), target}
+			links[e.Attribute("Id")] = link{path.Base(e.Attribute("Type")), target}
 		})
 	})
 	return links

@@ -2,7 +2,6 @@ package office
 
 import (
 	"cmp"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"path"
@@ -41,7 +40,7 @@ func readDOCX(a *Archive, w *markdown.Writer) error {
 		return errNoContent
 	}
 	d := &docx{w: w, figures: newFigures(a, part), levels: map[string]int{}, bullets: map[string]string{}}
-	for kind, read := range map[string]func(*parser, xml.StartElement){
+	for kind, read := range map[string]func(*parser){
 		"styles": d.readStyles, "numbering": d.readLists} {
 		if name := linked(d.links, kind); a.Has(name) {
 			a.part(kind, name, read)
@@ -86,16 +85,16 @@ func (d *docx) inner(w *markdown.Writer) *docx {
 }
 
 // readStyles finds the styles of headings: by their name, their outline level, or the style they are based on.
-func (d *docx) readStyles(x *parser, _ xml.StartElement) {
+func (d *docx) readStyles(x *parser) {
 	based := map[string]string{}
-	x.Each(func(e xml.StartElement) {
-		id := attribute(e, "styleId")
-		if e.Name.Local != "style" {
+	x.Each(func(e element) {
+		id := e.Attribute("styleId")
+		if e.Name != "style" {
 			return
 		}
-		x.Each(func(e xml.StartElement) {
-			value := attribute(e, "val")
-			switch e.Name.Local {
+		x.Each(func(e element) {
+			value := e.Attribute("val")
+			switch e.Name {
 			case "name":
 				if level := headingLevel(value); level > 0 {
 					d.levels[id] = level
@@ -103,9 +102,9 @@ func (d *docx) readStyles(x *parser, _ xml.StartElement) {
 			case "basedOn":
 				based[id] = value
 			case "pPr":
-				x.Each(func(e xml.StartElement) {
-					level, err := strconv.Atoi(attribute(e, "val"))
-					if e.Name.Local == "outlineLvl" && err == nil && d.levels[id] == 0 {
+				x.Each(func(e element) {
+					level, err := strconv.Atoi(e.Attribute("val"))
+					if e.Name == "outlineLvl" && err == nil && d.levels[id] == 0 {
 						if d.levels[id] = level + 1; level >= 9 { // text, though based on a heading, as in "TOC Heading"
 							d.levels[id] = -1
 						}
@@ -141,19 +140,19 @@ func headingLevel(style string) int {
 }
 
 // readLists reads the number formats of lists.
-func (d *docx) readLists(x *parser, _ xml.StartElement) {
+func (d *docx) readLists(x *parser) {
 	abstract, lists := map[string]string{}, map[string]string{}
-	x.Each(func(e xml.StartElement) {
-		id := attribute(e, "abstractNumId")
-		number := attribute(e, "numId")
-		x.Each(func(e xml.StartElement) {
-			level := attribute(e, "ilvl")
-			if e.Name.Local == "abstractNumId" {
-				lists[number] = attribute(e, "val")
+	x.Each(func(e element) {
+		id := e.Attribute("abstractNumId")
+		number := e.Attribute("numId")
+		x.Each(func(e element) {
+			level := e.Attribute("ilvl")
+			if e.Name == "abstractNumId" {
+				lists[number] = e.Attribute("val")
 			}
-			x.Each(func(inner xml.StartElement) {
-				if e.Name.Local == "lvl" && inner.Name.Local == "numFmt" {
-					abstract[id+"/"+level] = attribute(inner, "val")
+			x.Each(func(inner element) {
+				if e.Name == "lvl" && inner.Name == "numFmt" {
+					abstract[id+"/"+level] = inner.Attribute("val")
 				}
 			})
 		})
@@ -166,16 +165,16 @@ func (d *docx) readLists(x *parser, _ xml.StartElement) {
 }
 
 // body reads a part with paragraphs.
-func (d *docx) body(x *parser, _ xml.StartElement) {
+func (d *docx) body(x *parser) {
 	d.parser = x
 	x.Walk(d.block, nil)
 }
 
-func (d *docx) block(e xml.StartElement) {
+func (d *docx) block(e element) {
 	if d.w.Full() {
 		d.Fail(errStop)
 	}
-	switch e.Name.Local {
+	switch e.Name {
 	case "p":
 		if p := d.paragraph(); d.Err() == nil {
 			d.write(p)
@@ -185,17 +184,17 @@ func (d *docx) block(e xml.StartElement) {
 			d.w.Table(rows)
 		}
 	case "comment":
-		if d.note = attribute(e, "author"); d.note != "" {
+		if d.note = e.Attribute("author"); d.note != "" {
 			d.note += ": "
 		}
 	case "footnote", "endnote":
-		if kind := attribute(e, "type"); kind != "" && kind != "normal" { // a separator
+		if kind := e.Attribute("type"); kind != "" && kind != "normal" { // a separator
 			d.Skip()
 		}
 	case "Fallback", "sdtPr", "sectPr", "del", "moveFrom":
 		d.Skip()
 	case "altChunk":
-		d.leave(path.Base(d.links[attribute(e, "id")].target), errors.New("files in other formats are not read"))
+		d.leave(path.Base(d.links[e.Attribute("id")].target), errors.New("files in other formats are not read"))
 	}
 }
 
@@ -261,7 +260,7 @@ func (d *docx) write(p *paragraph) {
 
 func (d *docx) paragraph() *paragraph {
 	p := &paragraph{text: &strings.Builder{}}
-	d.Walk(func(e xml.StartElement) { d.run(p, e) }, nil)
+	d.Walk(func(e element) { d.run(p, e) }, nil)
 	for len(p.fields) > 0 { // they end in another paragraph
 		d.fieldMark(p, "end")
 	}
@@ -269,10 +268,10 @@ func (d *docx) paragraph() *paragraph {
 }
 
 // run reads an element of a paragraph.
-func (d *docx) run(p *paragraph, e xml.StartElement) {
-	switch e.Name.Local {
+func (d *docx) run(p *paragraph, e element) {
+	switch e.Name {
 	case "pPr":
-		d.Each(func(e xml.StartElement) { d.property(p, e) })
+		d.Each(func(e element) { d.property(p, e) })
 	case "t":
 		d.AppendText(p.text)
 	case "tab", "ptab":
@@ -282,18 +281,18 @@ func (d *docx) run(p *paragraph, e xml.StartElement) {
 	case "noBreakHyphen":
 		p.text.WriteByte('-')
 	case "sym":
-		p.text.WriteString(symbol(attribute(e, "font"), attribute(e, "char")))
+		p.text.WriteString(symbol(e.Attribute("font"), e.Attribute("char")))
 	case "hyperlink", "fldSimple":
 		linked := d.paragraph()
-		target := d.links[attribute(e, "id")].target
-		if code := hyperlinkField().FindStringSubmatch(attribute(e, "instr")); code != nil {
+		target := d.links[e.Attribute("id")].target
+		if code := hyperlinkField().FindStringSubmatch(e.Attribute("instr")); code != nil {
 			target = code[1]
 		}
 		p.text.WriteString(markdown.Link(linked.text.String(), target))
 		p.frames = append(p.frames, linked.frames...)
 		d.reuse(len(target))
 	case "fldChar":
-		d.fieldMark(p, attribute(e, "fldCharType"))
+		d.fieldMark(p, e.Attribute("fldCharType"))
 	case "instrText":
 		const longest = 4_000 // bytes
 		code := d.Text()
@@ -336,9 +335,9 @@ func symbol(font, number string) string {
 	return string(rune(code))
 }
 
-func (d *docx) property(p *paragraph, e xml.StartElement) {
-	value := attribute(e, "val")
-	switch e.Name.Local {
+func (d *docx) property(p *paragraph, e element) {
+	value := e.Attribute("val")
+	switch e.Name {
 	case "pStyle":
 		p.level = d.levels[value]
 	case "outlineLvl":
@@ -350,19 +349,19 @@ func (d *docx) property(p *paragraph, e xml.StartElement) {
 	case "numId":
 		p.list = value
 	case "numPr":
-		d.Each(func(e xml.StartElement) { d.property(p, e) })
+		d.Each(func(e element) { d.property(p, e) })
 	}
 }
 
 // cell returns the text of a cell, in which a table is a part of the text, and the columns that it takes.
 func (d *docx) cell() (text string, span int) {
 	cell := d.inner(&markdown.Writer{Cell: true})
-	d.Walk(func(e xml.StartElement) {
-		if e.Name.Local != "tcPr" {
+	d.Walk(func(e element) {
+		if e.Name != "tcPr" {
 			cell.block(e)
 			return
 		}
-		d.Find("gridSpan", func(e xml.StartElement) { span, _ = strconv.Atoi(attribute(e, "val")) })
+		d.Find("gridSpan", func(e element) { span, _ = strconv.Atoi(e.Attribute("val")) })
 	}, nil)
 	if span > maxSpan {
 		d.leaveOnce("some columns", fmt.Errorf("a cell takes more than %d", maxSpan))

@@ -1,7 +1,6 @@
 package office
 
 import (
-	"encoding/xml"
 	"path"
 	"strings"
 )
@@ -16,10 +15,10 @@ type Book struct {
 func (a *Archive) Book() (Book, error) {
 	var b Book
 	part := ""
-	err := a.parse("META-INF/container.xml", func(x *parser, root xml.StartElement) {
-		x.Find("rootfile", func(e xml.StartElement) {
+	err := a.parse("META-INF/container.xml", func(x *parser) {
+		x.Find("rootfile", func(e element) {
 			if part == "" {
-				part = attribute(e, "full-path")
+				part = e.Attribute("full-path")
 			}
 		})
 	})
@@ -27,21 +26,21 @@ func (a *Archive) Book() (Book, error) {
 		return b, err
 	}
 	pages, listed := map[string]string{}, map[string]bool{}
-	err = a.parse(part, func(x *parser, root xml.StartElement) {
-		x.Each(func(e xml.StartElement) {
-			if e.Name.Local == "metadata" {
-				b.Properties.read(x, e)
+	err = a.parse(part, func(x *parser) {
+		x.Each(func(e element) {
+			if e.Name == "metadata" {
+				b.Properties.read(x)
 				return
 			}
-			list := e.Name.Local
-			x.Each(func(e xml.StartElement) {
-				name, media := pages[attribute(e, "idref")], attribute(e, "media-type")
+			list := e.Name
+			x.Each(func(e element) {
+				name, media := pages[e.Attribute("idref")], e.Attribute("media-type")
 				switch {
 				case list == "manifest" && (strings.HasSuffix(media, "html+xml") || strings.HasSuffix(media, "/html")):
-					pages[attribute(e, "id")] = path.Join(path.Dir(part), unescape(attribute(e, "href")))
+					pages[e.Attribute("id")] = path.Join(path.Dir(part), unescape(e.Attribute("href")))
 				case list != "spine" || listed[name]:
 				case name == "" || !a.Has(name):
-					a.leave("chapter "+attribute(e, "idref"), errMissing)
+					a.leave("chapter "+e.Attribute("idref"), errMissing)
 				default:
 					listed[name], b.Chapters = true, append(b.Chapters, name)
 				}
@@ -62,9 +61,9 @@ func (a *Archive) Book() (Book, error) {
 
 // checkRights returns ErrEncrypted if chapters are encrypted. Fonts may be.
 func (a *Archive) checkRights(chapters map[string]bool) error {
-	return a.parse("META-INF/encryption.xml", func(x *parser, _ xml.StartElement) {
-		x.Find("CipherReference", func(e xml.StartElement) {
-			if chapters[unescape(attribute(e, "URI"))] {
+	return a.parse("META-INF/encryption.xml", func(x *parser) {
+		x.Find("CipherReference", func(e element) {
+			if chapters[unescape(e.Attribute("URI"))] {
 				x.Fail(ErrEncrypted)
 			}
 		})

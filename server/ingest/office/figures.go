@@ -2,7 +2,6 @@ package office
 
 import (
 	"cmp"
-	"encoding/xml"
 	"errors"
 	"path"
 	"slices"
@@ -24,24 +23,24 @@ func newFigures(a *Archive, part string) *figures {
 
 // figure returns what an element stands for, as Markdown: the alternative text of a picture, the words in a diagram,
 // the titles and series of a chart. Of other elements it is empty.
-func (f *figures) figure(e xml.StartElement) string {
+func (f *figures) figure(e element) string {
 	text := ""
-	switch e.Name.Local {
+	switch e.Name {
 	case "OLEObject", "oleObj", "oleObject":
-		f.leave(path.Base("/"+f.links[attribute(e, "id")].target), errEmbedded)
+		f.leave(path.Base("/"+f.links[e.Attribute("id")].target), errEmbedded)
 		return ""
 	case "relIds":
-		return f.linkedFigure("diagram", attribute(e, "dm"), diagram)
+		return f.linkedFigure("diagram", e.Attribute("dm"), diagram)
 	case "chart":
-		return f.linkedFigure("chart", attribute(e, "id"), chart)
+		return f.linkedFigure("chart", e.Attribute("id"), chart)
 	case "docPr", "cNvPr":
-		text = cmp.Or(attribute(e, "descr"), attribute(e, "title"))
+		text = cmp.Or(e.Attribute("descr"), e.Attribute("title"))
 	case "textpath": // letters drawn as a picture, such as a watermark
-		text = attribute(e, "string")
+		text = e.Attribute("string")
 	case "imagedata":
-		text = attribute(e, "title")
+		text = e.Attribute("title")
 	default:
-		text = attribute(e, "alt") // of shapes in VML
+		text = e.Attribute("alt") // of shapes in VML
 	}
 	var w markdown.Writer
 	w.Paragraph(text)
@@ -58,14 +57,14 @@ func (f *figures) linkedFigure(kind, id string, read func(*parser, *markdown.Wri
 	}
 	f.shown[name] = true
 	var w markdown.Writer
-	f.part(kind+" "+name, name, func(x *parser, _ xml.StartElement) { read(x, &w) })
+	f.part(kind+" "+name, name, func(x *parser) { read(x, &w) })
 	return f.written(&w)
 }
 
 // diagram writes the texts of a SmartArt as a list.
 func diagram(x *parser, w *markdown.Writer) {
 	s := &slide{parser: x}
-	x.Find("p", func(xml.StartElement) { w.Item(0, false, s.line().text) })
+	x.Find("p", func(element) { w.Item(0, false, s.line().text) })
 }
 
 // chart writes the titles of a chart, and a line for each series: its name, and the categories with their values.
@@ -73,9 +72,9 @@ func chart(x *parser, w *markdown.Writer) {
 	s := &slide{parser: x}
 	var of map[string][]string // texts of the series that is read, by what they are
 	kind := ""
-	var read func(e xml.StartElement)
-	read = func(e xml.StartElement) {
-		switch name := e.Name.Local; name {
+	var read func(e element)
+	read = func(e element) {
+		switch name := e.Name; name {
 		case "p":
 			w.Paragraph(s.line().text)
 		case "ser", "data":

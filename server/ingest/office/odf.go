@@ -2,7 +2,6 @@ package office
 
 import (
 	"cmp"
-	"encoding/xml"
 	"fmt"
 	"math"
 	"path"
@@ -30,8 +29,8 @@ type odf struct {
 func readODF(a *Archive, w *markdown.Writer) error {
 	d := &odf{Archive: a, w: w, numbered: map[string]bool{}, objects: map[string]bool{}}
 	isEncrypted := false
-	_ = a.parse("META-INF/manifest.xml", func(x *parser, _ xml.StartElement) { // it is of no other use
-		x.Find("encryption-data", func(xml.StartElement) { isEncrypted = true })
+	_ = a.parse("META-INF/manifest.xml", func(x *parser) { // it is of no other use
+		x.Find("encryption-data", func(element) { isEncrypted = true })
 	})
 	if isEncrypted {
 		return ErrEncrypted
@@ -48,10 +47,10 @@ func readODF(a *Archive, w *markdown.Writer) error {
 }
 
 // read reads a part with styles, pages or content.
-func (d *odf) read(x *parser, _ xml.StartElement) {
+func (d *odf) read(x *parser) {
 	d.parser = x
-	x.Each(func(e xml.StartElement) {
-		switch e.Name.Local {
+	x.Each(func(e element) {
+		switch e.Name {
 		case "automatic-styles", "styles":
 			x.Each(d.listStyle)
 		case "master-styles":
@@ -74,10 +73,10 @@ func (d *odf) inner(w *markdown.Writer, read func(inner *odf)) string {
 func (d *odf) blocks() { d.Walk(d.block, nil) }
 
 // master reads the headers and footers of a master page.
-func (d *odf) master(e xml.StartElement) {
-	name, _, _ := strings.Cut(e.Name.Local, "-") // also of left and first pages
+func (d *odf) master(e element) {
+	name, _, _ := strings.Cut(e.Name, "-") // also of left and first pages
 	switch {
-	case attribute(e, "display") == "false":
+	case e.Attribute("display") == "false":
 		d.Skip()
 	case name == "header" || name == "footer":
 		d.footers = append(d.footers, d.inner(&markdown.Writer{Cell: true}, (*odf).blocks))
@@ -85,8 +84,8 @@ func (d *odf) master(e xml.StartElement) {
 }
 
 // object returns the text of a chart or another document that is part of this one.
-func (d *odf) object(e xml.StartElement) string {
-	name := path.Join("/", attribute(e, "href"), "content.xml")
+func (d *odf) object(e element) string {
+	name := path.Join("/", e.Attribute("href"), "content.xml")
 	d.Skip()
 	return d.inner(&markdown.Writer{Cell: true}, func(inner *odf) {
 		if inner.isSheet = false; !d.objects[name] && d.Has(name) {
@@ -96,33 +95,33 @@ func (d *odf) object(e xml.StartElement) string {
 	})
 }
 
-func (d *odf) listStyle(e xml.StartElement) {
-	name := attribute(e, "name")
-	d.Each(func(level xml.StartElement) {
-		if e.Name.Local == "list-style" && level.Name.Local == "list-level-style-number" && attribute(level, "level") == "1" {
+func (d *odf) listStyle(e element) {
+	name := e.Attribute("name")
+	d.Each(func(level element) {
+		if e.Name == "list-style" && level.Name == "list-level-style-number" && level.Attribute("level") == "1" {
 			d.numbered[name] = true
 		}
 	})
 }
 
 // block reads an element outside of paragraphs.
-func (d *odf) block(e xml.StartElement) {
+func (d *odf) block(e element) {
 	if d.w.Full() {
 		d.Fail(errStop)
 	}
-	switch e.Name.Local {
+	switch e.Name {
 	case "h":
-		level, _ := strconv.Atoi(attribute(e, "outline-level"))
+		level, _ := strconv.Atoi(e.Attribute("outline-level"))
 		d.w.Heading(level, d.paragraph())
 	case "p":
 		d.w.Paragraph(d.paragraph())
 	case "list":
-		d.list(0, d.numbered[attribute(e, "style-name")])
+		d.list(0, d.numbered[e.Attribute("style-name")])
 	case "spreadsheet":
 		d.isSheet = true
 	case "table":
 		if d.isSheet { // the tables in texts have names that nobody sees
-			d.w.Heading(2, attribute(e, "name"))
+			d.w.Heading(2, e.Attribute("name"))
 		}
 		d.table()
 	case "page":
@@ -132,7 +131,7 @@ func (d *odf) block(e xml.StartElement) {
 	case "creator": // of a comment
 		d.author = markdown.Line(d.Text())
 	case "object-ole":
-		d.leave(attribute(e, "href"), errEmbedded)
+		d.leave(e.Attribute("href"), errEmbedded)
 	case "tracked-changes", "forms", "sequence-decls", "table-source":
 		d.Skip()
 	case "footer-decl", "header-decl":
@@ -158,8 +157,8 @@ func (d *odf) remark() string {
 }
 
 // isDescription reports whether a title or description is that of a picture or drawing.
-func isDescription(e xml.StartElement) bool {
-	return strings.Contains(e.Name.Space, "svg")
+func isDescription(e element) bool {
+	return strings.Contains(e.Space, "svg")
 }
 
 // page reads a slide. Its first heading is the text of its title.
@@ -175,12 +174,12 @@ func (d *odf) page() {
 
 // boxes returns what is on a slide or in a group, in the order in which it is read.
 func (d *odf) boxes() (boxes []placed) {
-	d.Each(func(e xml.StartElement) {
+	d.Each(func(e element) {
 		box := placed{place: place{number(e, "x"), number(e, "y"), number(e, "height")}}
-		isTitle := attribute(e, "class") == "title" && e.Name.Local != "g"
+		isTitle := e.Attribute("class") == "title" && e.Name != "g"
 		box.block = d.inner(&markdown.Writer{}, func(inner *odf) {
 			switch {
-			case e.Name.Local == "g":
+			case e.Name == "g":
 				group := inner.boxes()
 				for _, part := range group {
 					inner.w.Blocks(part.block)
@@ -190,7 +189,7 @@ func (d *odf) boxes() (boxes []placed) {
 				}
 			case isTitle:
 				inner.blocks()
-			case e.Name.Local == "notes":
+			case e.Name == "notes":
 				box.y = math.Inf(1) // below all boxes
 				inner.w.Heading(3, "Notes")
 				inner.blocks()
@@ -208,9 +207,9 @@ func (d *odf) boxes() (boxes []placed) {
 }
 
 func (d *odf) list(depth int, numbered bool) {
-	d.Each(func(item xml.StartElement) {
-		d.Walk(func(e xml.StartElement) {
-			switch e.Name.Local {
+	d.Each(func(item element) {
+		d.Walk(func(e element) {
+			switch e.Name {
 			case "p", "h":
 				d.w.Item(depth, numbered, d.paragraph())
 			case "list":
@@ -227,10 +226,10 @@ func (d *odf) paragraph() string {
 	out := &strings.Builder{}
 	var notes []string
 	isNumber := false
-	var read func(e xml.StartElement)
+	var read func(e element)
 	add := func(text []byte) { out.Write(text) }
-	read = func(e xml.StartElement) {
-		switch e.Name.Local {
+	read = func(e element) {
+		switch e.Name {
 		case "s", "tab":
 			out.WriteByte(' ')
 		case "line-break":
@@ -239,14 +238,14 @@ func (d *odf) paragraph() string {
 			before := out
 			out = &strings.Builder{}
 			d.Walk(read, add)
-			before.WriteString(markdown.Link(out.String(), attribute(e, "href")))
+			before.WriteString(markdown.Link(out.String(), e.Attribute("href")))
 			out = before
 		case "note-body", "annotation", "text-box":
 			notes = append(notes, d.remark())
 		case "object":
 			notes = append(notes, markdown.Line(d.object(e)))
 		case "object-ole":
-			d.leave(attribute(e, "href"), errEmbedded)
+			d.leave(e.Attribute("href"), errEmbedded)
 		case "sheet-name", "page-number", "page-count":
 			isNumber = true
 			d.Skip()
@@ -272,8 +271,8 @@ func (d *odf) table() {
 		d.w.Table(trimColumns(rows))
 		rows = nil
 	}
-	d.Walk(func(e xml.StartElement) {
-		switch e.Name.Local {
+	d.Walk(func(e element) {
+		switch e.Name {
 		case "table-row":
 			if row := d.row(); len(row) > 0 {
 				rows = append(rows, row)
@@ -293,9 +292,9 @@ func (d *odf) table() {
 // row returns the cells up to the last one with text.
 func (d *odf) row() (cells []string) {
 	empty := 0
-	d.Each(func(e xml.StartElement) {
+	d.Each(func(e element) {
 		text := cmp.Or(d.inner(&markdown.Writer{Cell: true}, (*odf).blocks), cellValue(e))
-		repeated, failed := strconv.Atoi(attribute(e, "number-columns-repeated"))
+		repeated, failed := strconv.Atoi(e.Attribute("number-columns-repeated"))
 		if failed != nil || repeated < 1 {
 			repeated = 1
 		}
@@ -323,12 +322,12 @@ func (d *odf) row() (cells []string) {
 }
 
 // cellValue returns the value of a cell that a program stored without its text.
-func cellValue(e xml.StartElement) string {
+func cellValue(e element) string {
 	var hours, minutes, seconds int
-	if _, err := fmt.Sscanf(attribute(e, "time-value"), "PT%dH%dM%dS", &hours, &minutes, &seconds); err == nil {
+	if _, err := fmt.Sscanf(e.Attribute("time-value"), "PT%dH%dM%dS", &hours, &minutes, &seconds); err == nil {
 		return fmt.Sprintf("%d:%02d:%02d", hours, minutes, seconds)
 	}
-	format := numberFormat{percent: attribute(e, "value-type") == "percentage"}
-	return cmp.Or(attribute(e, "date-value"), attribute(e, "string-value"), attribute(e, "boolean-value"),
-		format.show(attribute(e, "value"), time.Time{}))
+	format := numberFormat{percent: e.Attribute("value-type") == "percentage"}
+	return cmp.Or(e.Attribute("date-value"), e.Attribute("string-value"), e.Attribute("boolean-value"),
+		format.show(e.Attribute("value"), time.Time{}))
 }

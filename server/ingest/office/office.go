@@ -3,7 +3,6 @@ package office
 import (
 	"bytes"
 	"cmp"
-	"encoding/xml"
 	"errors"
 	"strings"
 	"time"
@@ -103,15 +102,15 @@ func (a *Archive) Document(kind string) (Document, error) {
 }
 
 // read reads Dublin Core and what Office and OpenDocument add to it, at any depth.
-func (p *Properties) read(x *parser, _ xml.StartElement) {
-	x.Each(func(e xml.StartElement) {
-		name := e.Name.Local
-		_, property, _ := strings.Cut(attribute(e, "property"), "dcterms:") // of EPUB 3
+func (p *Properties) read(x *parser) {
+	x.Each(func(e element) {
+		name := e.Name
+		_, property, _ := strings.Cut(e.Attribute("property"), "dcterms:") // of EPUB 3
 		switch {
 		case name == "meta" && property != "":
 			name = property
 		case name == "meta" || name == "metadata":
-			p.read(x, e)
+			p.read(x)
 			return
 		}
 		text := strings.TrimSpace(unescapeCharacters(x.Text()))

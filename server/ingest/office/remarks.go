@@ -1,7 +1,6 @@
 package office
 
 import (
-	"encoding/xml"
 	"path"
 	"strconv"
 	"strings"
@@ -29,8 +28,8 @@ func (a *Archive) remarks(w *markdown.Writer, authors map[string]string, parts [
 func (a *Archive) people(links map[string]link, name string, kinds ...string) map[string]string {
 	people := map[string]string{}
 	for _, part := range targets(links, kinds...) {
-		a.part(path.Base(part), part, func(x *parser, _ xml.StartElement) {
-			x.Each(func(e xml.StartElement) { people[attribute(e, "id")] = attribute(e, name) })
+		a.part(path.Base(part), part, func(x *parser) {
+			x.Each(func(e element) { people[e.Attribute("id")] = e.Attribute(name) })
 		})
 	}
 	return people
@@ -38,9 +37,9 @@ func (a *Archive) people(links map[string]link, name string, kinds ...string) ma
 
 // read reads comments of cells and their threads, and those of slides, old and new, with the replies to them. Excel
 // keeps a copy of each thread as an old comment, by an author who is named like the thread.
-func (r *remarks) read(x *parser, _ xml.StartElement) {
-	x.Walk(func(e xml.StartElement) {
-		switch e.Name.Local {
+func (r *remarks) read(x *parser) {
+	x.Walk(func(e element) {
+		switch e.Name {
 		case "authors": // of cells: an author's id is the place in the list
 			r.authors = map[string]string{}
 		case "author":
@@ -51,8 +50,8 @@ func (r *remarks) read(x *parser, _ xml.StartElement) {
 	}, nil)
 }
 
-func (r *remarks) remark(x *parser, e xml.StartElement) {
-	author := r.authors[attribute(e, "authorId")+attribute(e, "personId")]
+func (r *remarks) remark(x *parser, e element) {
+	author := r.authors[e.Attribute("authorId")+e.Attribute("personId")]
 	if strings.HasPrefix(author, "tc=") {
 		x.Skip()
 		return
@@ -60,8 +59,8 @@ func (r *remarks) remark(x *parser, e xml.StartElement) {
 	at := len(r.lines)
 	var said strings.Builder
 	r.lines = append(r.lines, "") // replies come before the text
-	x.Walk(func(e xml.StartElement) {
-		switch e.Name.Local {
+	x.Walk(func(e element) {
+		switch e.Name {
 		case "p", "text":
 			said.WriteString(" " + richText(x))
 		case "reply":
@@ -69,7 +68,7 @@ func (r *remarks) remark(x *parser, e xml.StartElement) {
 		}
 	}, nil)
 	if said := markdown.Line(said.String()); said != "" {
-		r.lines[at] = strings.TrimPrefix(strings.Join([]string{attribute(e, "ref"), author, said}, ": "), ": ")
+		r.lines[at] = strings.TrimPrefix(strings.Join([]string{e.Attribute("ref"), author, said}, ": "), ": ")
 	}
 	x.hold(1)
 	x.reuse(len(author))

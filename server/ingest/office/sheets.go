@@ -2,7 +2,6 @@ package office
 
 import (
 	"cmp"
-	"encoding/xml"
 	"errors"
 	"math"
 	"slices"
@@ -29,15 +28,15 @@ func readXLSX(a *Archive, w *markdown.Writer) error {
 	links := a.links(part)
 	var names, parts []string // of the sheets
 	b := &workbook{Archive: a, from: time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)}
-	err := a.parse(part, func(x *parser, root xml.StartElement) {
-		x.Walk(func(e xml.StartElement) {
-			switch e.Name.Local {
+	err := a.parse(part, func(x *parser) {
+		x.Walk(func(e element) {
+			switch e.Name {
 			case "workbookPr":
-				if flag := attribute(e, "date1904"); flag == "1" || flag == "true" {
+				if flag := e.Attribute("date1904"); flag == "1" || flag == "true" {
 					b.from = time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
 				}
 			case "sheet":
-				name, link := unescapeCharacters(attribute(e, "name")), links[attribute(e, "id")]
+				name, link := unescapeCharacters(e.Attribute("name")), links[e.Attribute("id")]
 				if slices.Contains(sheetKinds[:], link.kind) {
 					names, parts = append(names, name), append(parts, link.target)
 				} else {
@@ -79,8 +78,8 @@ func (b *workbook) sheet(w *markdown.Writer, name, part string) error {
 	return failed
 }
 
-func (b *workbook) readStrings(x *parser, _ xml.StartElement) {
-	x.Each(func(xml.StartElement) {
+func (b *workbook) readStrings(x *parser) {
+	x.Each(func(element) {
 		if text := richText(x); x.Err() == nil {
 			b.strings = append(b.strings, text)
 		}
@@ -91,8 +90,8 @@ func (b *workbook) readStrings(x *parser, _ xml.StartElement) {
 // richText returns the text of runs, without its pronunciation, or a text without runs.
 func richText(x *parser) string {
 	var out, plain strings.Builder
-	x.Walk(func(e xml.StartElement) {
-		switch e.Name.Local {
+	x.Walk(func(e element) {
+		switch e.Name {
 		case "t":
 			x.AppendText(&out)
 		case "rPh":
@@ -121,18 +120,18 @@ func unescapeCharacters(text string) string {
 }
 
 // readStyles reads the number formats of cells.
-func (b *workbook) readStyles(x *parser, _ xml.StartElement) {
+func (b *workbook) readStyles(x *parser) {
 	formats := map[string]numberFormat{}
 	for id, code := range builtInFormats() {
 		formats[strconv.Itoa(id)] = parseFormat(code)
 	}
-	x.Each(func(e xml.StartElement) {
-		list := e.Name.Local
-		x.Each(func(e xml.StartElement) {
-			id := attribute(e, "numFmtId")
+	x.Each(func(e element) {
+		list := e.Name
+		x.Each(func(e element) {
+			id := e.Attribute("numFmtId")
 			switch list {
 			case "numFmts":
-				formats[id] = parseFormat(attribute(e, "formatCode"))
+				formats[id] = parseFormat(e.Attribute("formatCode"))
 			case "cellXfs":
 				b.formats = append(b.formats, formats[id])
 			}
@@ -152,25 +151,25 @@ type sheet struct {
 	last int        // number of the row before
 }
 
-func (s *sheet) read(x *parser, _ xml.StartElement) {
-	x.Each(func(e xml.StartElement) {
-		switch e.Name.Local {
+func (s *sheet) read(x *parser) {
+	x.Each(func(e element) {
+		switch e.Name {
 		case "sheetData":
-			x.Each(func(e xml.StartElement) { s.readRow(x, e) })
+			x.Each(func(e element) { s.readRow(x, e) })
 		case "hyperlinks":
-			x.Each(func(e xml.StartElement) {
-				target := s.links[attribute(e, "id")].target
+			x.Each(func(e element) {
+				target := s.links[e.Attribute("id")].target
 				if target != "" {
-					s.hyperlinks = append(s.hyperlinks, attribute(e, "ref")+": "+markdown.Link(target, target))
+					s.hyperlinks = append(s.hyperlinks, e.Attribute("ref")+": "+markdown.Link(target, target))
 				}
 				x.hold(1)
 				x.reuse(2 * len(target))
 			})
 		case "oleObjects":
 			objects := figures{Archive: s.Archive, links: s.links}
-			x.Find("oleObject", func(e xml.StartElement) { objects.figure(e) })
+			x.Find("oleObject", func(e element) { objects.figure(e) })
 		case "headerFooter":
-			x.Each(func(xml.StartElement) {
+			x.Each(func(element) {
 				s.footers = append(s.footers, headerText(unescapeCharacters(x.Text())))
 				x.hold(1)
 			})
@@ -180,12 +179,12 @@ func (s *sheet) read(x *parser, _ xml.StartElement) {
 }
 
 // readRow adds a row to the table; an empty row ends one.
-func (s *sheet) readRow(x *parser, e xml.StartElement) {
+func (s *sheet) readRow(x *parser, e element) {
 	if s.w.Full() {
 		x.Fail(errStop)
 	}
 	row := s.row(x)
-	number, failed := strconv.Atoi(attribute(e, "r"))
+	number, failed := strconv.Atoi(e.Attribute("r"))
 	if failed != nil {
 		number = s.last + 1
 	}
@@ -239,8 +238,8 @@ func trimColumns(rows [][]string) [][]string {
 func (b *workbook) row(x *parser) (cells []string) {
 	const mostColumns = 16_384 // of the format
 	column := -1
-	x.Each(func(e xml.StartElement) {
-		if at := columnOf(attribute(e, "r")); at >= 0 {
+	x.Each(func(e element) {
+		if at := columnOf(e.Attribute("r")); at >= 0 {
 			column = at
 		} else {
 			column++
@@ -272,11 +271,11 @@ func columnOf(reference string) int {
 	return column - 1
 }
 
-func (b *workbook) cell(x *parser, e xml.StartElement) string {
-	kind, style := attribute(e, "t"), attribute(e, "s")
+func (b *workbook) cell(x *parser, e element) string {
+	kind, style := e.Attribute("t"), e.Attribute("s")
 	value := ""
-	x.Each(func(e xml.StartElement) {
-		switch e.Name.Local {
+	x.Each(func(e element) {
+		switch e.Name {
 		case "v":
 			value = x.Text()
 		case "is":

@@ -2,7 +2,6 @@ package office
 
 import (
 	"cmp"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"path"
@@ -60,10 +59,10 @@ func readPPTX(a *Archive, w *markdown.Writer) error {
 	const part = "ppt/presentation.xml"
 	links := a.links(part)
 	var order []string
-	err := a.parse(part, func(x *parser, _ xml.StartElement) {
-		x.Each(func(e xml.StartElement) {
-			isList := e.Name.Local == "sldIdLst"
-			x.Each(func(e xml.StartElement) {
+	err := a.parse(part, func(x *parser) {
+		x.Each(func(e element) {
+			isList := e.Name == "sldIdLst"
+			x.Each(func(e element) {
 				if !isList {
 					return
 				}
@@ -159,7 +158,7 @@ func writeFooters(w *markdown.Writer, footers []string) {
 	}
 }
 
-func (s *slide) read(x *parser, _ xml.StartElement) {
+func (s *slide) read(x *parser) {
 	s.parser = x
 	x.Walk(s.element, nil)
 	s.flush()
@@ -171,8 +170,8 @@ func (s *slide) flush() {
 	}
 }
 
-func (s *slide) element(e xml.StartElement) {
-	switch e.Name.Local {
+func (s *slide) element(e element) {
+	switch e.Name {
 	case "sp", "pic", "graphicFrame", "grpSp", "cxnSp":
 		s.box()
 	case "off":
@@ -180,9 +179,9 @@ func (s *slide) element(e xml.StartElement) {
 	case "ext":
 		s.height = number(e, "cy")
 	case "ph":
-		s.kind = attribute(e, "type")
-		if s.keys = []string{s.kind}; attribute(e, "idx") != "" {
-			s.keys = []string{"index " + attribute(e, "idx"), s.kind}
+		s.kind = e.Attribute("type")
+		if s.keys = []string{s.kind}; e.Attribute("idx") != "" {
+			s.keys = []string{"index " + e.Attribute("idx"), s.kind}
 		}
 	case "p":
 		s.write(s.line())
@@ -198,8 +197,8 @@ func (s *slide) element(e xml.StartElement) {
 
 // number returns a measure in an attribute: on a slide a number, in OpenDocument with a unit, of which all are
 // centimetres in practice.
-func number(e xml.StartElement, name string) float64 {
-	n, _ := strconv.ParseFloat(strings.TrimRight(attribute(e, name), "abcdefghijklmnopqrstuvwxyz"), 64)
+func number(e element, name string) float64 {
+	n, _ := strconv.ParseFloat(strings.TrimRight(e.Attribute(name), "abcdefghijklmnopqrstuvwxyz"), 64)
 	return n
 }
 
@@ -248,12 +247,12 @@ type slideLine struct {
 func (s *slide) line() (line slideLine) {
 	var text strings.Builder
 	target := ""
-	s.Walk(func(e xml.StartElement) {
-		switch e.Name.Local {
+	s.Walk(func(e element) {
+		switch e.Name {
 		case "pPr":
-			line.depth, _ = strconv.Atoi(attribute(e, "lvl"))
-			s.Each(func(e xml.StartElement) {
-				line.bullet = line.bullet || e.Name.Local == "buChar" || e.Name.Local == "buAutoNum"
+			line.depth, _ = strconv.Atoi(e.Attribute("lvl"))
+			s.Each(func(e element) {
+				line.bullet = line.bullet || e.Name == "buChar" || e.Name == "buAutoNum"
 			})
 		case "r", "fld":
 			target = ""
@@ -267,9 +266,9 @@ func (s *slide) line() (line slideLine) {
 		case "br":
 			text.WriteByte('\n')
 		case "rPr":
-			s.Each(func(e xml.StartElement) {
-				if e.Name.Local == "hlinkClick" && s.figures != nil {
-					target = s.links[attribute(e, "id")].target
+			s.Each(func(e element) {
+				if e.Name == "hlinkClick" && s.figures != nil {
+					target = s.links[e.Attribute("id")].target
 				}
 			})
 		case "endParaRPr":
@@ -282,7 +281,7 @@ func (s *slide) line() (line slideLine) {
 
 func (s *slide) cell() (string, int) {
 	var lines []string
-	s.Find("p", func(xml.StartElement) {
+	s.Find("p", func(element) {
 		lines = append(lines, s.line().text)
 		s.hold(1)
 	})

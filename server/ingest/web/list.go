@@ -110,8 +110,8 @@ func (r *listReader) read() (*List, error) {
 	kinds := map[string]string{
 		"urlset": Sitemap, "sitemapindex": Sitemap, "rss": Feed, "RDF": Feed, "feed": Feed, "opml": Feeds,
 	}
-	r.Each(func(root xml.StartElement) {
-		if r.list.Kind = kinds[root.Name.Local]; r.list.Kind != "" {
+	r.Each(func(root xmlreader.Element) {
+		if r.list.Kind = kinds[root.Name]; r.list.Kind != "" {
 			r.Walk(r.element, nil)
 		}
 		r.Fail(io.EOF) // nothing follows it
@@ -129,8 +129,8 @@ func (r *listReader) read() (*List, error) {
 }
 
 // element reads a part of a list: an entry, the list's title, or what contains them.
-func (r *listReader) element(e xml.StartElement) {
-	switch name := e.Name.Local; name {
+func (r *listReader) element(e xmlreader.Element) {
+	switch name := e.Name; name {
 	case "url", "sitemap":
 		r.place(name == "sitemap")
 	case "item", "entry":
@@ -147,8 +147,8 @@ func (r *listReader) element(e xml.StartElement) {
 // place reads an entry of a sitemap.
 func (r *listReader) place(isList bool) {
 	entry := Entry{List: isList}
-	r.Each(func(e xml.StartElement) {
-		switch e.Name.Local {
+	r.Each(func(e xmlreader.Element) {
+		switch e.Name {
 		case "loc":
 			entry.URL = r.text()
 		case "lastmod":
@@ -161,8 +161,8 @@ func (r *listReader) place(isList bool) {
 // item reads an entry of a feed.
 func (r *listReader) item() {
 	entry, id, summary := Entry{}, "", ""
-	r.Each(func(e xml.StartElement) {
-		switch e.Name.Local {
+	r.Each(func(e xmlreader.Element) {
+		switch e.Name {
 		case "title":
 			entry.Title = cmp.Or(entry.Title, r.text())
 		case "guid", "id":
@@ -196,7 +196,7 @@ func (r *listReader) item() {
 // text reads the text of the current element and of those in it.
 func (r *listReader) text() string {
 	var out strings.Builder
-	r.Walk(func(xml.StartElement) {}, func(token []byte) {
+	r.Walk(func(xmlreader.Element) {}, func(token []byte) {
 		if out.Len()+len(token) > longestText {
 			r.list.Cut = errLongField.Error()
 		}
@@ -227,8 +227,8 @@ func (r *listReader) add(entry Entry) {
 	r.list.Entries = append(r.list.Entries, entry)
 }
 
-func attribute(e xml.StartElement, name string) string {
-	return strings.TrimSpace(xmlreader.Attribute(e, name))
+func attribute(e xmlreader.Element, name string) string {
+	return strings.TrimSpace(e.Attribute(name))
 }
 
 // readJSONFeed reads a JSON Feed; nil if the object is none.

@@ -8,6 +8,22 @@ import (
 	"strings"
 )
 
+// Element is the beginning of an element.
+type Element struct {
+	Name, Space string
+	Attr        []xml.Attr
+}
+
+// Attribute returns the value of an attribute in any name space, or "".
+func (e Element) Attribute(name string) string {
+	for _, a := range e.Attr {
+		if a.Name.Local == name {
+			return a.Value
+		}
+	}
+	return ""
+}
+
 // Reader reads XML. After its first error the methods return at once, so that callers ask for Err when they are done.
 type Reader struct {
 	// Most bounds the elements in each other, and TooDeep is the error beyond it: each takes a part of the stack.
@@ -33,9 +49,9 @@ func (r *Reader) Err() error { return r.err }
 func (r *Reader) Fail(err error) { r.err = cmp.Or(r.err, err) }
 
 // Each calls visit for the elements in the current one, up to its end. What visit does not read of one is skipped.
-func (r *Reader) Each(visit func(xml.StartElement)) {
+func (r *Reader) Each(visit func(Element)) {
 	level := r.open
-	r.Walk(func(e xml.StartElement) {
+	r.Walk(func(e Element) {
 		if r.open == level+1 {
 			visit(e)
 		}
@@ -44,7 +60,7 @@ func (r *Reader) Each(visit func(xml.StartElement)) {
 
 // Walk calls visit for all elements below the current one, up to its end, but not for those in an element that visit
 // reads; and text, unless it is nil, for the text between them.
-func (r *Reader) Walk(visit func(xml.StartElement), text func([]byte)) {
+func (r *Reader) Walk(visit func(Element), text func([]byte)) {
 	for level := r.open; r.err == nil; {
 		if r.Before != nil {
 			r.Before()
@@ -56,7 +72,7 @@ func (r *Reader) Walk(visit func(xml.StartElement), text func([]byte)) {
 			if r.open++; r.open > r.Most {
 				r.Fail(r.TooDeep)
 			} else {
-				visit(token)
+				visit(Element{token.Name.Local, token.Name.Space, token.Attr})
 			}
 		case xml.EndElement:
 			if r.open--; r.open < level {
@@ -71,7 +87,7 @@ func (r *Reader) Walk(visit func(xml.StartElement), text func([]byte)) {
 }
 
 // Enter calls visit for the element at hand and, unless visit reads it, for those in it.
-func (r *Reader) Enter(e xml.StartElement, visit func(xml.StartElement)) {
+func (r *Reader) Enter(e Element, visit func(Element)) {
 	level := r.open
 	if visit(e); r.open == level {
 		r.Walk(visit, nil)
@@ -79,12 +95,12 @@ func (r *Reader) Enter(e xml.StartElement, visit func(xml.StartElement)) {
 }
 
 // Skip reads the current element to its end.
-func (r *Reader) Skip() { r.Walk(func(xml.StartElement) {}, nil) }
+func (r *Reader) Skip() { r.Walk(func(Element) {}, nil) }
 
 // Find calls visit for all elements of a name below the current one.
-func (r *Reader) Find(name string, visit func(xml.StartElement)) {
-	r.Walk(func(e xml.StartElement) {
-		if e.Name.Local == name {
+func (r *Reader) Find(name string, visit func(Element)) {
+	r.Walk(func(e Element) {
+		if e.Name == name {
 			visit(e)
 		}
 	}, nil)
@@ -99,15 +115,5 @@ func (r *Reader) Text() string {
 
 // AppendText appends what Text returns.
 func (r *Reader) AppendText(out *strings.Builder) {
-	r.Walk(func(xml.StartElement) {}, func(text []byte) { out.Write(text) })
-}
-
-// Attribute returns the value of an attribute in any name space, or "".
-func Attribute(e xml.StartElement, name string) string {
-	for _, a := range e.Attr {
-		if a.Name.Local == name {
-			return a.Value
-		}
-	}
-	return ""
+	r.Walk(func(Element) {}, func(text []byte) { out.Write(text) })
 }

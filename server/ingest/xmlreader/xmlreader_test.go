@@ -22,20 +22,20 @@ func TestVisits(t *testing.T) {
 		"find": "r(b b )", "enter": "r(a b b c d c )"} {
 		var out strings.Builder
 		r := reader(text)
-		name := func(e xml.StartElement) { out.WriteString(e.Name.Local + " ") }
-		r.Each(func(root xml.StartElement) {
-			out.WriteString(root.Name.Local + "(")
+		name := func(e Element) { out.WriteString(e.Name + " ") }
+		r.Each(func(root Element) {
+			out.WriteString(root.Name + "(")
 			switch way {
 			case "each":
 				r.Each(name)
 			case "walk":
 				r.Walk(name, func(text []byte) { out.Write(text) })
 			case "read":
-				r.Each(func(e xml.StartElement) { out.WriteString(e.Name.Local + "[" + r.Text() + "]") })
+				r.Each(func(e Element) { out.WriteString(e.Name + "[" + r.Text() + "]") })
 			case "find":
 				r.Find("b", name)
 			case "enter":
-				r.Each(func(e xml.StartElement) { r.Enter(e, name) })
+				r.Each(func(e Element) { r.Enter(e, name) })
 			}
 			out.WriteString(")")
 		})
@@ -51,8 +51,8 @@ func TestErrors(t *testing.T) {
 	for text, want := range map[string]error{strings.Repeat("<a>", 5): nil, strings.Repeat("<a>", 6): errDeep, "<a><own/><b>": own} {
 		r := reader(text)
 		visits := 0
-		r.Walk(func(e xml.StartElement) {
-			if visits++; e.Name.Local == "own" {
+		r.Walk(func(e Element) {
+			if visits++; e.Name == "own" {
 				r.Fail(own)
 				r.Fail(errDeep)
 			}
@@ -72,15 +72,15 @@ func FuzzReader(f *testing.F) {
 	f.Add("<a><a><a><a><a><a>")
 	f.Fuzz(func(t *testing.T, text string) {
 		r := reader(text)
-		var visit func(xml.StartElement)
+		var visit func(Element)
 		depth := 0
-		visit = func(e xml.StartElement) {
+		visit = func(e Element) {
 			depth++
 			defer func() { depth-- }()
 			if depth > 5 {
 				t.Fatal("too deep")
 			}
-			switch len(e.Name.Local) % 3 {
+			switch len(e.Name) % 3 {
 			case 0:
 				r.Each(visit)
 			case 1:
