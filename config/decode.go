@@ -194,15 +194,9 @@ func parseNumber(text string) (int, error) {
 	return value, nil
 }
 
-// key is a key of the file, with <name> for the name of a profile or provider.
-type key struct {
-	path  string
-	value reflect.Type
-}
-
 // keysOf lists the keys below path that a type has fields for.
-func keysOf(group reflect.Type, path string) []key {
-	var keys []key
+func keysOf(group reflect.Type, path string) []Key {
+	var keys []Key
 	for i := range group.NumField() {
 		name := group.Field(i).Tag.Get("mapstructure")
 		if name == "" || name == "-" {
@@ -210,7 +204,7 @@ func keysOf(group reflect.Type, path string) []key {
 		}
 		value := group.Field(i).Type
 		name = joinKey(path, name)
-		keys = append(keys, key{name, value})
+		keys = append(keys, Key{Path: name, value: value})
 		if value.Kind() == reflect.Map {
 			value, name = value.Elem(), joinKey(name, "<name>")
 		}
@@ -219,15 +213,6 @@ func keysOf(group reflect.Type, path string) []key {
 		}
 	}
 	return keys
-}
-
-// variable returns the environment variable that sets a key with a value of its own; "" if there is none. The active
-// profile has none: the environment names a server itself.
-func (k key) variable() string {
-	if k.path == "active" || strings.Contains(k.path, "<") {
-		return ""
-	}
-	return variableOf(k.path)
 }
 
 // hasNames reports whether the keys of a group are names that the user chose.
@@ -254,8 +239,8 @@ func (l *loader) unknownKey(path string, file reflect.Type) *Error {
 	}
 	var all, siblings []string
 	for _, k := range keysOf(file, "") {
-		all = append(all, k.path)
-		sibling, inGroup := strings.CutPrefix(k.path, joinKey(pattern, ""))
+		all = append(all, k.Path)
+		sibling, inGroup := strings.CutPrefix(k.Path, joinKey(pattern, ""))
 		if inGroup && !strings.Contains(sibling, ".") {
 			siblings = append(siblings, sibling)
 		}

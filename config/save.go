@@ -220,7 +220,7 @@ func fill(entry *yaml.Node, request NewProfile, token TokenPlace) {
 	p := request.Profile
 	var keys []string
 	for _, k := range keysOf(reflect.TypeFor[Profile](), "") {
-		keys = append(keys, k.path)
+		keys = append(keys, k.Path)
 	}
 	if !sameServer(child(entry, "server_url"), p.ServerURL) || !sameKind(child(entry, "kind"), p.Kind) {
 		for _, key := range keys {

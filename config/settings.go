@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	_ "embed" // keys.txt
 	"errors"
 	"fmt"
 	"os"
@@ -29,12 +30,12 @@ type Key struct {
 
 // Keys lists every key of the file in the order of its parts.
 func Keys() []Key {
-	described := descriptions()
-	var keys []Key
-	for _, k := range leafKeys() {
-		about := described[k.path]
-		keys = append(keys, Key{Path: k.path, Values: about[0], Default: about[1], About: about[2],
-			Secret: k.value == reflect.TypeFor[Secret](), Env: k.variable(), value: k.value})
+	described, keys := descriptions(), leafKeys()
+	for i := range keys {
+		k := &keys[i]
+		about := described[k.Path]
+		k.About, k.Values, k.Default = about[0], about[1], about[2]
+		k.Secret, k.Env = k.value == reflect.TypeFor[Secret](), variableOf(k.Path)
 	}
 	return keys
 }
@@ -48,13 +49,13 @@ func (k Key) defaultValue() string {
 }
 
 // leafKeys are the keys that have a value of their own.
-func leafKeys() []key {
+func leafKeys() []Key {
 	all := keysOf(reflect.TypeFor[Config](), "")
-	var leaves []key
+	var leaves []Key
 	for _, k := range all {
-		switch isGroup := slices.ContainsFunc(all, func(other key) bool { return strings.HasPrefix(other.path, k.path+".") }); {
-		case k.path == "keys":
-			leaves = append(leaves, key{"keys.<action>", k.value.Elem()})
+		switch isGroup := slices.ContainsFunc(all, func(other Key) bool { return strings.HasPrefix(other.Path, k.Path+".") }); {
+		case k.Path == "keys":
+			leaves = append(leaves, Key{Path: "keys.<action>", value: k.value.Elem()})
 		case !isGroup:
 			leaves = append(leaves, k)
 		}
@@ -62,57 +63,28 @@ func leafKeys() []key {
 	return leaves
 }
 
+// variableOf returns the environment variable that sets a key with a value of its own; "" if there is none. The active
+// profile has none: the environment names a server itself.
 func variableOf(path string) string {
+	if path == "active" || strings.Contains(path, "<") {
+		return ""
+	}
 	return "QUARRY_" + strings.ToUpper(strings.ReplaceAll(path, ".", "_"))
 }
 
-// descriptions are what each key takes, its default, and what it does. A test requires one for every key.
-func descriptions() map[string][3]string {
-	const yes = "true or false"
-	return map[string][3]string{
-		"active":                        {"a profile", "the only profile", "the profile that searches go to"},
-		"profiles.<name>.kind":          {"onyx or slack", "onyx", "the kind of server"},
-		"profiles.<name>.server_url":    {"a URL", "", "the server of the profile"},
-		"profiles.<name>.api_prefix":    {"a path", "/api", "the path before each route; empty for none"},
-		"profiles.<name>.token":         {"a token", "", "the access token; `quarry configure` prefers the system keyring"},
-		"profiles.<name>.token_command": {"a command line", "", "a command that prints the token, such as that of a password manager"},
-		"profiles.<name>.agent":         {"a number or a name", "", "the agent that searches go through"},
-		"profiles.<name>.library":       {"a folder", "", "a library of this machine instead of a server"},
-		"profiles.<name>.search_also":   {"profiles, or local", "", "what is searched together with the profile"},
-		"instant":                       {yes, "false", "search servers while typing, too"},
-		"fast":                          {yes, "false", "show what a server finds without query expansion first"},
-		"private":                       {yes, "false", "keep no history, no state, no copies of output, and no queries in server logs"},
-		"read_seconds":                  {"seconds, 1 to 120", "10", "how long a document may take to read, and a second more for each MB, at most 2 minutes"},
-		"age_warning":                   {"years, 0 to 100", "0", "the age from which on a document is marked as old; 0 for never"},
-		"links": {"file or permalink", "file",
-			"what `o` opens of a file that the remote of its repository has"},
-		"theme":                         {"auto, dark, light, high-contrast, ansi16, mono, or a theme of yours", "auto", "the colors"},
-		"keys.<action>":                 {"keys", "", "the keys of an action of the explorer (see keys.md)"},
-		"rate":                          {"a number per s, m, h or d, like 60/h", "no limit", "the limit of requests per token of a served library"},
-		"llm.default":                   {"PROVIDER or PROVIDER/MODEL", "", "the language model of the library"},
-		"llm.budget":                    {"tokens", "no limit", "tokens per tenant and day"},
-		"llm.providers.<name>.base_url": {"a URL", "", "an OpenAI-compatible endpoint"},
-		"llm.providers.<name>.models":   {"names", "", "its models, the usual one first"},
-		"llm.providers.<name>.key":      {"a key", "", "its API key"},
-		"embeddings.mode":               {"auto, on or off", "auto", "search by meaning; auto: where that takes at most an hour"},
-		"embeddings.path":               {"a folder", "", "a BERT or model2vec model, instead of the built-in"},
-		"embeddings.base_url":           {"a URL", "", "an OpenAI-compatible endpoint for embeddings"},
-		"embeddings.model":              {"a name", "", "the embedding model"},
-		"embeddings.key":                {"a key", "", "its API key"},
-		"embeddings.query_prefix":       {"text", "", "put before each query that is embedded"},
-		"embeddings.document_prefix":    {"text", "", "put before each passage that is embedded; a change embeds all again"},
-		"embeddings.weight":             {"a number above 0, to 10", "1", "how far the ranking trusts the model"},
-		"embeddings.on_battery":         {yes, "false", "make vectors in the background without mains power, too"},
-		"http.hosts":                    {"host names", "", "accepted Host headers of the served API"},
-		"http.metrics":                  {"token or open", "token", "whether /metrics requires an administrator's token"},
-		"ssh.authorized_keys":           {"a file", "", "the public keys that can sign in to the served explorer"},
-		"ssh.token":                     {yes, "false", "visitors can sign in with an access token"},
-		"ssh.open":                      {yes, "false", "visitors need neither key nor token"},
-		"index.engine":                  {"embedded, postgres or weaviate[s]://HOST:PORT,…", "embedded", "where the library is indexed; postgres: documents in `directory.url`"},
-		"index.weaviate.key":            {"a key", "none", "API key of the Weaviate cluster"},
-		"index.weaviate.ca":             {"a path", "the system's", "file with the certificates of the Weaviate cluster's authority"},
-		"directory.url":                 {"a database URL", "files beside the library", "a PostgreSQL database of people, tokens and conversations, for several servers"},
+// keysFile describes each key in a paragraph: its path, what it does, what it takes, and its default if it has one.
+//
+//go:embed keys.txt
+var keysFile string
+
+// descriptions returns the lines of keysFile about each key. A test requires them for every key.
+func descriptions() map[string][]string {
+	described := map[string][]string{}
+	for paragraph := range strings.SplitSeq(strings.TrimSpace(keysFile), "\n\n") {
+		lines := strings.Split(paragraph, "\n")
+		described[lines[0]] = append(lines[1:], "") // no default
 	}
+	return described
 }
 
 // Setting is a key with the value that it has.
@@ -253,18 +225,28 @@ func IsPresentation(path string) bool {
 // Set changes one key of the file and keeps the rest with its comments. A change that would make the file invalid is an
 // error. Lists are separated by commas.
 func (c *Config) Set(path, value string) error {
-	return c.change(path, func(group *yaml.Node, name string) {
-		set(group, name, value)
-		node := child(group, name)
-		key, _ := LookupKey(path) // which exists
-		switch kind := key.value; {
-		case kind == reflect.TypeFor[[]string]():
-			_ = node.Encode(strings.FieldsFunc(value, func(r rune) bool { return r == ',' })) // which cannot fail for texts
-			node.Style = yaml.FlowStyle
-		case isBare(kind.Kind()):
-			node.Tag, node.Style = "", 0 // a bare word
-		}
-	})
+	key, err := LookupKey(path)
+	if err != nil {
+		return err
+	}
+	t, err := c.open()
+	if err != nil {
+		return err
+	}
+	group, parts := t.root, splitPath(path)
+	last := len(parts) - 1
+	for _, part := range parts[:last] {
+		group = section(group, part)
+	}
+	set(group, parts[last], value)
+	switch node := child(group, parts[last]); {
+	case key.value == reflect.TypeFor[[]string]():
+		_ = node.Encode(strings.FieldsFunc(value, func(r rune) bool { return r == ',' })) // which cannot fail for texts
+		node.Style = yaml.FlowStyle
+	case isBare(key.value.Kind()):
+		node.Tag, node.Style = "", 0 // a bare word
+	}
+	return c.saveKey(path, t)
 }
 
 // Unset removes one key of the file, or a whole profile or provider of models, also from where it is the chosen one. It
@@ -296,22 +278,6 @@ func (c *Config) Unset(path string) (found bool, err error) {
 		remove(child(t.root, "llm"), "default")
 	}
 	return true, c.saveKey(path, t)
-}
-
-func (c *Config) change(path string, edit func(group *yaml.Node, name string)) error {
-	if _, err := LookupKey(path); err != nil {
-		return err
-	}
-	t, err := c.open()
-	if err != nil {
-		return err
-	}
-	group, parts := t.root, splitPath(path)
-	for _, part := range parts[:len(parts)-1] {
-		group = section(group, part)
-	}
-	edit(group, parts[len(parts)-1])
-	return c.saveKey(path, t)
 }
 
 // saveKey writes the file after the change of a key.
