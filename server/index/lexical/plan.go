@@ -1,8 +1,6 @@
 package lexical
 
 import (
-	"cmp"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -277,14 +275,7 @@ func (r *run) expansions(prefix, own string) []string {
 	} else if frequent, ok := r.frequent(prefix, shown); ok {
 		items = frequent
 	} else {
-		best := bestSurfaces{limit: maxExpansions}
-		r.surfaces(prefix, func(at *segment.Cursor, documents int64) {
-			if best.accepts(documents) && shown(string(at.Key())) {
-				s := at.Surface()
-				best.add(counted{s.Surface, s.Term, documents})
-			}
-		})
-		items = best.items
+		items = r.mostUsed(prefix, maxExpansions, shown)
 	}
 	terms := []string{own}
 	for _, c := range items {
@@ -294,20 +285,39 @@ func (r *run) expansions(prefix, own string) []string {
 	return slices.Compact(terms)
 }
 
+// mostUsed returns the surfaces with a prefix that most documents contain, of those that wanted accepts.
+func (r *run) mostUsed(prefix string, limit int, wanted func(surface string) bool) []counted {
+	best := bestSurfaces{limit: limit}
+	r.surfaces(prefix, func(at *segment.Cursor, documents int64) {
+		if best.accepts(documents) && wanted(string(at.Key())) {
+			s := at.Surface()
+			best.add(counted{s.Surface, s.Term, documents})
+		}
+	})
+	return best.items
+}
+
+const (
+	// shortPrefix is the length in bytes up to which a searcher remembers what a prefix stands for: so many words begin
+	// with it that to look at all of them takes milliseconds.
+	shortPrefix = 2
+	// maxFrequent surfaces are remembered, of which a caller may see some.
+	maxFrequent = 256
+)
+
 // frequent returns the surfaces with a short prefix that most documents contain, of those that wanted accepts. ok is
 // false if another surface could be among them.
 func (r *run) frequent(prefix string, wanted func(surface string) bool) (items []counted, ok bool) {
-	if prefix == "" || len(prefix) > segment.ShortPrefix {
+	if prefix == "" || len(prefix) > shortPrefix {
 		return nil, false
 	}
 	known, cached := r.s.frequents.Load(prefix)
-	all, _ := known.(frequents)
+	all, _ := known.([]counted)
 	if !cached {
-		if all = r.countFrequent(prefix); len(all.surfaces) >= maxExpansions {
-			r.s.frequents.Store(prefix, all)
-		}
+		all = r.mostUsed(prefix, maxFrequent, func(string) bool { return true })
+		r.s.frequents.Store(prefix, all)
 	}
-	for _, c := range all.surfaces {
+	for _, c := range all {
 		if !wanted(c.surface) {
 			continue
 		}
@@ -315,69 +325,7 @@ func (r *run) frequent(prefix string, wanted func(surface string) bool) (items [
 			return items, true
 		}
 	}
-	return items, all.complete
-}
-
-// frequents are the surfaces with a prefix that most documents of all parts contain.
-type frequents struct {
-	surfaces []counted
-	complete bool // there are no others
-}
-
-// countFrequent adds up the most frequent surfaces of all parts.
-func (r *run) countFrequent(prefix string) frequents {
-	lists := make([]*segment.Frequent, len(r.s.parts))
-	listed, rest, deleted := map[string]int64{}, int64(0), int64(0)
-	for part := range lists {
-		lists[part] = r.reader(part).Frequent(prefix)
-		rest += int64(lists[part].Rest)
-		if deletions := r.s.parts[part].Deleted; deletions != nil {
-			deleted += int64(deletions.GetCardinality())
-		}
-		for surface, documents := range lists[part].Documents {
-			listed[surface] += int64(documents)
-		}
-	}
-	least := int64(0) // the sum of a surface that may be among the best; others are not worth looking up
-	if sums := slices.Sorted(maps.Values(listed)); len(sums) > 2*maxExpansions {
-		least = max(0, sums[len(sums)-2*maxExpansions]-deleted-rest)
-	}
-	var all []counted
-	for surface, sum := range listed {
-		if sum < least {
-			continue
-		}
-		c := counted{surface: surface}
-		for part, list := range lists {
-			documents, listed := list.Documents[surface]
-			if !listed && list.Rest > 0 {
-				found, _ := r.reader(part).Surface(surface)
-				documents = uint32(found.Documents)
-			}
-			c.documents += int64(documents)
-			if delta := r.s.parts[part].Delta; delta != nil {
-				c.documents -= delta.Surfaces[surface]
-			}
-		}
-		if c.documents > rest && c.documents >= least+rest {
-			c.term = r.termOf(surface)
-			all = append(all, c)
-		}
-	}
-	slices.SortFunc(all, func(a, b counted) int {
-		return cmp.Or(cmp.Compare(b.documents, a.documents), cmp.Compare(a.surface, b.surface))
-	})
-	return frequents{all, rest+least == 0}
-}
-
-// termOf returns the term of a surface that a part contains.
-func (r *run) termOf(surface string) string {
-	for part := range r.s.parts {
-		if s, ok := r.reader(part).Surface(surface); ok {
-			return s.Term
-		}
-	}
-	return surface
+	return items, len(all) < maxFrequent
 }
 
 // shows reports whether the caller may see a document with a surface.

@@ -38,7 +38,7 @@ type Searcher struct {
 	stats     segment.Stats // of live documents
 	scratch   idle[scratch]
 	values    atomic.Pointer[facetValues]
-	frequents sync.Map                // frequents by prefix, where they are many
+	frequents sync.Map                // of []counted by short prefix, see frequent
 	analysers idle[analysis.Analyser] // which remember the stems of earlier texts: that is most of their work
 	languages atomic.Pointer[libraryLanguages]
 	twins     atomic.Pointer[[]segment.Bits]

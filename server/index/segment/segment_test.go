@@ -355,7 +355,6 @@ func FuzzReader(f *testing.F) {
 		}
 		_ = r.protect(func() {
 			r.Matching(anyWord{}, func(s Surface) { _ = slices.Collect(s.each(nil)) })
-			r.Frequent("a")
 			r.EachValue(func(int, FacetValue) {})
 		})
 		_, _, _ = r.Find("doc-5")
