@@ -16,7 +16,7 @@ import (
 
 // adminRoutes administer a tenant by names, where Onyx's API has no route: its users, groups of other systems, sandbox
 // tokens, and the list of connectors. Only the owner's in-process handler has them.
-func (s *Server) adminRoutes() []route {
+func adminRoutes() []route {
 	look := func(pattern string, do responder) route { return noBody(pattern, identity, do) }
 	change := func(pattern string, do responder) route {
 		if strings.HasPrefix(pattern, http.MethodDelete) {
@@ -42,7 +42,7 @@ func syncing(do responder) responder {
 	return func(c *call) (any, error) {
 		value, err := do(c)
 		if err == nil {
-			err = c.server.SyncConnectors(c.Context(), c.who.Tenant)
+			err = c.SyncConnectors(c.ctx, c.who.Tenant)
 		}
 		return value, err
 	}
@@ -87,7 +87,7 @@ func adding[T any](add func(*call, *wire.Added[T]) error) responder {
 func listing[T, W any](list func(d *directory.Directory, ctx context.Context, tenant string) ([]T, error),
 	describe func(T) W) responder {
 	return func(c *call) (any, error) {
-		found, err := list(c.server.Directory, c.Context(), c.who.Tenant)
+		found, err := list(c.Directory, c.ctx, c.who.Tenant)
 		return mapped(found, describe), err
 	}
 }
@@ -99,7 +99,7 @@ func removing(remove func(d *directory.Directory, ctx context.Context, tenant, n
 		if err := c.failure(); err != nil {
 			return nil, err
 		}
-		return done(remove(c.server.Directory, c.Context(), c.who.Tenant, name))
+		return done(remove(c.Directory, c.ctx, c.who.Tenant, name))
 	}
 }
 
@@ -121,7 +121,7 @@ func wireUser(user directory.User) wire.DirectoryUser {
 
 // addAdminUser creates a user, or changes the role of an existing user if one is given.
 func addAdminUser(c *call, added *wire.Added[wire.DirectoryUser]) error {
-	ctx, d, tenant, asked := c.Context(), c.server.Directory, c.who.Tenant, added.Item
+	ctx, d, tenant, asked := c.ctx, c.Directory, c.who.Tenant, added.Item
 	_, err := d.UserNamed(ctx, tenant, asked.Email)
 	if added.IsNew = errors.Is(err, directory.ErrNotFound); err != nil && !added.IsNew {
 		return err
@@ -143,13 +143,13 @@ func setUserState(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return done(c.server.Directory.SetActive(c.Context(), c.who.Tenant, asked.Email, asked.IsActive))
+	return done(c.Directory.SetActive(c.ctx, c.who.Tenant, asked.Email, asked.IsActive))
 }
 
 // externalGroups lists the groups of other systems by source and id.
 func externalGroups(c *call) (any, error) {
 	rows := []wire.DirectoryGroup{}
-	members, err := c.server.Directory.ExternalMembers(c.Context(), c.who.Tenant)
+	members, err := c.Directory.ExternalMembers(c.ctx, c.who.Tenant)
 	for _, member := range members {
 		name := member.Group.Source + ":" + member.Group.ID
 		if last := len(rows) - 1; last < 0 || rows[last].Name != name {
@@ -166,7 +166,7 @@ func joinExternalGroup(c *call, added *wire.Added[wire.DirectoryGroup]) error {
 	added.IsNew = false // the other system created it
 	group, err := externalGroup(added.Item.Name)
 	for i := 0; err == nil && i < len(added.Item.Users); i++ {
-		err = c.server.Directory.JoinExternalGroup(c.Context(), c.who.Tenant, group, added.Item.Users[i])
+		err = c.Directory.JoinExternalGroup(c.ctx, c.who.Tenant, group, added.Item.Users[i])
 	}
 	return err
 }
@@ -192,7 +192,7 @@ func leaveExternalGroup(c *call) (any, error) {
 	}
 	group, err := externalGroup(name)
 	for i := 0; err == nil && i < len(users); i++ {
-		err = c.server.Directory.LeaveExternalGroup(c.Context(), c.who.Tenant, group, users[i])
+		err = c.Directory.LeaveExternalGroup(c.ctx, c.who.Tenant, group, users[i])
 	}
 	return done(err)
 }
@@ -208,20 +208,20 @@ func ensureSandboxToken(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	token, secret, isNew, err := c.server.Directory.EnsureSandboxToken(c.Context(), directory.SandboxRequest{
-		Tenant: c.who.Tenant, Email: asked.User, Key: c.server.SecretKey, Renew: asked.Renew})
+	token, secret, isNew, err := c.Directory.EnsureSandboxToken(c.ctx, directory.SandboxRequest{
+		Tenant: c.who.Tenant, Email: asked.User, Key: c.SecretKey, Renew: asked.Renew})
 	item := wire.NewAccessToken{AccessToken: token.Wire(), Token: secret}
 	return wire.Added[wire.NewAccessToken]{Item: item, IsNew: isNew}, err
 }
 
 // adminTenants lists the tenants by name. An empty library has only the default tenant.
 func adminTenants(c *call) (any, error) {
-	known, err := c.server.Directory.DescribeTenants(c.Context())
+	known, err := c.Directory.DescribeTenants(c.ctx)
 	if err != nil {
 		return nil, err
 	}
 	for i := range known {
-		if err := c.server.countStored(c.Context(), &known[i]); err != nil {
+		if err := c.countStored(c.ctx, &known[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -243,7 +243,7 @@ func (s *Server) countStored(ctx context.Context, t *wire.DirectoryTenant) error
 }
 
 func addTenant(c *call, added *wire.Added[wire.DirectoryTenant]) error {
-	ctx, d := c.Context(), c.server.Directory
+	ctx, d := c.ctx, c.Directory
 	known, err := d.Tenants(ctx)
 	if err != nil {
 		return err
@@ -255,13 +255,13 @@ func addTenant(c *call, added *wire.Added[wire.DirectoryTenant]) error {
 	if added.Item, err = d.DescribeTenant(ctx, added.Item.Name); err != nil {
 		return err
 	}
-	return c.server.countStored(ctx, &added.Item)
+	return c.countStored(ctx, &added.Item)
 }
 
 // dropTenant removes a tenant with everything in it, and answers what that was. Without force it removes only an empty
 // tenant.
 func dropTenant(c *call) (any, error) {
-	ctx, s := c.Context(), c.server
+	ctx, s := c.ctx, c.Server
 	name, force := c.requireText("name", 1, longestPrompt), c.flag("force")
 	if err := c.failure(); err != nil {
 		return nil, err

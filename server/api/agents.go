@@ -2,7 +2,6 @@ package api
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,45 +23,45 @@ import (
 const permissionViewer = "VIEWER"
 
 // personas answers GET /persona.
-func (s *Server) personas(c *call) (any, error) {
+func personas(c *call) (any, error) {
 	c.boolean("include_deleted", false) // deleted agents are not kept
 	wanted := c.numbers("persona_ids")
 	if err := c.failure(); err != nil {
 		return nil, err
 	}
-	agents, err := s.Directory.Agents(c.Context(), c.who)
+	agents, err := c.Directory.Agents(c.ctx, c.who)
 	if err != nil {
 		return nil, err
 	}
 	if wanted != nil {
 		agents = slices.DeleteFunc(agents, func(a directory.Agent) bool { return !slices.Contains(wanted, a.ID) })
 	}
-	return s.describeAgents(c.Context(), c.who, agents)
+	return c.describeAgents(agents)
 }
 
 // agentPage answers GET /agents: the agents in pages.
-func (s *Server) agentPage(c *call) (any, error) {
+func agentPage(c *call) (any, error) {
 	const usual, most, lastPage = 10, 1000, 1 << 30
 	number, size := c.wholeOr("page_num", 0, 0, lastPage), c.wholeOr("page_size", usual, 1, most)
 	if err := c.failure(); err != nil {
 		return nil, err
 	}
-	agents, err := s.Directory.Agents(c.Context(), c.who)
+	agents, err := c.Directory.Agents(c.ctx, c.who)
 	if err != nil {
 		return nil, err
 	}
 	start := min(number*size, len(agents))
-	described, err := s.describeAgents(c.Context(), c.who, agents[start:min(start+size, len(agents))])
+	described, err := c.describeAgents(agents[start:min(start+size, len(agents))])
 	return wire.PersonaPage{Items: described, TotalItems: len(agents)}, err
 }
 
 // persona answers GET /persona/{id}.
-func (s *Server) persona(c *call) (any, error) {
+func persona(c *call) (any, error) {
 	agent, err := c.agentOfPath()
 	if err != nil {
 		return nil, err
 	}
-	return s.describeOne(c.Context(), c.who, agent)
+	return c.describeOne(agent)
 }
 
 // agentOfPath returns the agent whose id is in the path.
@@ -71,7 +70,7 @@ func (c *call) agentOfPath() (directory.Agent, error) {
 	if err := c.failure(); err != nil {
 		return directory.Agent{}, err
 	}
-	agent, err := c.server.Directory.Agent(c.Context(), c.who, id)
+	agent, err := c.Directory.Agent(c.ctx, c.who, id)
 	if errors.Is(err, directory.ErrNotFound) {
 		err = message(noPersona(id))
 	}
@@ -79,19 +78,19 @@ func (c *call) agentOfPath() (directory.Agent, error) {
 }
 
 // describeAgents returns what the caller may know of agents.
-func (s *Server) describeAgents(ctx context.Context, who directory.Principal, agents []directory.Agent) (
+func (c *call) describeAgents(agents []directory.Agent) (
 	[]wire.Persona, error) {
-	sets, setsErr := s.setsOfAgents(ctx, who, agents)
-	scopes, err := s.scopesOf(ctx, who, agents)
+	sets, setsErr := c.setsOfAgents(agents)
+	scopes, err := c.scopesOf(agents)
 	if err := cmp.Or(setsErr, err); err != nil {
 		return nil, err
 	}
 	return mapped(agents, func(a directory.Agent) wire.Persona {
 		permission := permissionViewer
 		switch {
-		case a.OwnerID != "" && a.OwnerID == who.UserID:
+		case a.OwnerID != "" && a.OwnerID == c.who.UserID:
 			permission = "OWNER"
-		case who.Admin && !a.Builtin:
+		case c.who.Admin && !a.Builtin:
 			permission = "EDITOR"
 		}
 		p := wire.Persona{
@@ -111,7 +110,7 @@ func (s *Server) describeAgents(ctx context.Context, who directory.Principal, ag
 		}
 		if a.OwnerID != "" {
 			p.Owner = &wire.Owner{ID: a.OwnerID, Email: new("")}
-			if a.OwnerID == who.UserID || who.Admin {
+			if a.OwnerID == c.who.UserID || c.who.Admin {
 				p.Owner.Email = &a.OwnerEmail
 			}
 		}
@@ -120,18 +119,18 @@ func (s *Server) describeAgents(ctx context.Context, who directory.Principal, ag
 }
 
 // setsOfAgents describes the document sets of agents that the caller may know, by name.
-func (s *Server) setsOfAgents(ctx context.Context, who directory.Principal, agents []directory.Agent) ([]wire.DocumentSet, error) {
+func (c *call) setsOfAgents(agents []directory.Agent) ([]wire.DocumentSet, error) {
 	used := map[int]bool{}
 	for _, a := range agents {
 		for _, set := range a.DocumentSets {
 			used[set.ID] = true
 		}
 	}
-	sets, err := s.Directory.DocumentSets(ctx, who)
+	sets, err := c.Directory.DocumentSets(c.ctx, c.who)
 	if err != nil {
 		return nil, err
 	}
-	return s.describeSets(ctx, who, slices.DeleteFunc(sets, func(set directory.DocumentSet) bool { return !used[set.ID] }))
+	return c.describeSets(slices.DeleteFunc(sets, func(set directory.DocumentSet) bool { return !used[set.ID] }))
 }
 
 // noPersona is what Onyx says of an agent that does not exist, or that the caller may not use.
@@ -141,19 +140,19 @@ func noPersona(id int) string {
 
 // addPersona answers POST /persona: it creates an agent that the caller owns. What the caller may not see is answered
 // like what does not exist.
-func (s *Server) addPersona(c *call) (any, error) {
+func addPersona(c *call) (any, error) {
 	agent, err := c.readAgent(directory.Agent{OwnerID: c.who.UserID, OwnerEmail: c.who.Email, Listed: true})
 	if err != nil {
 		return nil, err
 	}
-	if agent, err = s.Directory.AddAgent(c.Context(), c.who.Tenant, agent); err != nil {
+	if agent, err = c.Directory.AddAgent(c.ctx, c.who.Tenant, agent); err != nil {
 		return nil, err
 	}
-	return s.describeOne(c.Context(), c.who, agent)
+	return c.describeOne(agent)
 }
 
 // changePersona answers PATCH /persona/{id} for the agent's owner and administrators.
-func (s *Server) changePersona(c *call) (any, error) {
+func changePersona(c *call) (any, error) {
 	agent, err := c.agentOfPath()
 	if err != nil {
 		return nil, err
@@ -161,16 +160,16 @@ func (s *Server) changePersona(c *call) (any, error) {
 	if agent.Builtin || !c.who.Admin && agent.OwnerID != c.who.UserID {
 		return nil, message(noPersona(agent.ID))
 	}
-	if agent.Audience, err = s.Directory.AgentAudience(c.Context(), agent); err != nil {
+	if agent.Audience, err = c.Directory.AgentAudience(c.ctx, agent); err != nil {
 		return nil, err
 	}
 	if agent, err = c.readAgent(agent); err != nil {
 		return nil, err
 	}
-	if agent, err = s.Directory.UpdateAgent(c.Context(), c.who.Tenant, agent); err != nil {
+	if agent, err = c.Directory.UpdateAgent(c.ctx, c.who.Tenant, agent); err != nil {
 		return nil, err
 	}
-	return s.describeOne(c.Context(), c.who, agent)
+	return c.describeOne(agent)
 }
 
 // removePersona answers DELETE /persona/{id} for the agent's owner and administrators.
@@ -186,7 +185,7 @@ func removePersona(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return nil, c.server.Directory.RemoveAgent(c.Context(), c.who.Tenant, agent.ID)
+	return nil, c.Directory.RemoveAgent(c.ctx, c.who.Tenant, agent.ID)
 }
 
 // agentParts are what an agent refers to, as ids that are not looked up yet.
@@ -240,15 +239,15 @@ func (c *call) readAgent(known directory.Agent) (directory.Agent, error) {
 	if len(parts.nodes) > 0 { // without them the agent would search more than intended
 		return agent, coded(http.StatusNotFound, "NOT_FOUND", "Hierarchy node %s not found", clip(string(parts.nodes[0])))
 	}
-	err := c.server.storedIDs(c.Context(), c.who, agent.Documents)
+	err := c.storedIDs(agent.Documents)
 	if err != nil {
 		return agent, err
 	}
-	if agent.DocumentSets, err = setsByID(c.Context(), c.server.Directory, c.who, parts.sets); err != nil {
+	if agent.DocumentSets, err = c.setsByID(parts.sets); err != nil {
 		return agent, err
 	}
 	if parts.regrouped {
-		if err := ownGroups(c.Context(), c.server.Directory, c.who, agent.Audience.Groups); err != nil {
+		if err := c.ownGroups(agent.Audience.Groups); err != nil {
 			return agent, err
 		}
 	}
@@ -265,7 +264,7 @@ func (c *call) filesOfAgent(known []directory.File, wanted []string) (files []di
 			files = append(files, known[at])
 			continue
 		}
-		switch _, err := c.server.Chats(c.who.Tenant).File(c.Context(), chatUser(c.who), id); {
+		switch _, err := c.Chats(c.who.Tenant).File(c.ctx, chatUser(c.who), id); {
 		case errors.Is(err, chat.ErrNotFound):
 			return nil, coded(http.StatusNotFound, "NOT_FOUND", "User file %s not found", quoted(clip(id)))
 		case err != nil:
@@ -295,12 +294,11 @@ func searchTool() wire.Tool {
 func tools(*call) (any, error) { return []wire.Tool{searchTool()}, nil }
 
 // setsByID returns document sets that the caller may see, by their ids.
-func setsByID(ctx context.Context, d *directory.Directory, who directory.Principal, ids []int) (
-	[]directory.DocumentSet, error) {
+func (c *call) setsByID(ids []int) ([]directory.DocumentSet, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	known, err := d.DocumentSets(ctx, who)
+	known, err := c.Directory.DocumentSets(c.ctx, c.who)
 	if err != nil {
 		return nil, err
 	}
@@ -316,16 +314,16 @@ func setsByID(ctx context.Context, d *directory.Directory, who directory.Princip
 }
 
 // ownGroups returns an error if the caller is not an administrator and not in all of the groups.
-func ownGroups(ctx context.Context, d *directory.Directory, who directory.Principal, ids []int) error {
-	if len(ids) == 0 || who.Admin {
+func (c *call) ownGroups(ids []int) error {
+	if len(ids) == 0 || c.who.Admin {
 		return nil
 	}
-	known, err := d.Groups(ctx, who.Tenant)
+	known, err := c.Directory.Groups(c.ctx, c.who.Tenant)
 	if err != nil {
 		return err
 	}
 	for _, id := range ids {
-		if !slices.ContainsFunc(known, func(g directory.Group) bool { return g.ID == id && slices.Contains(who.Groups, g.Name) }) {
+		if !slices.ContainsFunc(known, func(g directory.Group) bool { return g.ID == id && slices.Contains(c.who.Groups, g.Name) }) {
 			return directory.MissingError{Kind: directory.KindGroup, Named: strconv.Itoa(id)}
 		}
 	}
@@ -333,8 +331,8 @@ func ownGroups(ctx context.Context, d *directory.Directory, who directory.Princi
 }
 
 // describeOne describes an agent for GET /persona/{id}.
-func (s *Server) describeOne(ctx context.Context, who directory.Principal, agent directory.Agent) (wire.FullPersona, error) {
-	described, err := s.describeFully(ctx, who, []directory.Agent{agent})
+func (c *call) describeOne(agent directory.Agent) (wire.FullPersona, error) {
+	described, err := c.describeFully([]directory.Agent{agent})
 	if err != nil {
 		return wire.FullPersona{}, err
 	}
@@ -342,10 +340,10 @@ func (s *Server) describeOne(ctx context.Context, who directory.Principal, agent
 }
 
 // describeFully describes agents. Only their owner and administrators see their audience and files.
-func (s *Server) describeFully(ctx context.Context, who directory.Principal, agents []directory.Agent) (full []wire.FullPersona, err error) {
-	described, describeErr := s.describeAgents(ctx, who, agents)
-	users, usersErr := s.Directory.Users(ctx, who.Tenant)
-	groups, groupsErr := s.Directory.Groups(ctx, who.Tenant)
+func (c *call) describeFully(agents []directory.Agent) (full []wire.FullPersona, err error) {
+	described, describeErr := c.describeAgents(agents)
+	users, usersErr := c.Directory.Users(c.ctx, c.who.Tenant)
+	groups, groupsErr := c.Directory.Groups(c.ctx, c.who.Tenant)
 	if err := cmp.Or(describeErr, usersErr, groupsErr); err != nil {
 		return nil, err
 	}
@@ -355,7 +353,7 @@ func (s *Server) describeFully(ctx context.Context, who directory.Principal, age
 			admins++
 		}
 	}
-	attached, err := s.attachedTo(ctx, who, agents)
+	attached, err := c.attachedTo(agents)
 	for i, agent := range agents {
 		one := wire.FullPersona{
 			Persona: described[i], Users: []wire.Owner{}, Groups: []int{}, SearchStartDate: directory.TimestampOrNil(agent.SearchStart),
@@ -367,11 +365,11 @@ func (s *Server) describeFully(ctx context.Context, who directory.Principal, age
 		if agent.Public {
 			one.SharingStatus = "PUBLIC"
 		}
-		if who.Owner {
+		if c.who.Owner {
 			one.Provider, one.Model = agent.Provider, agent.Model
 		}
-		if !agent.Builtin && (who.Admin || agent.OwnerID != "" && agent.OwnerID == who.UserID) {
-			err = cmp.Or(err, s.describeAudience(ctx, agent, users, groups, &one))
+		if !agent.Builtin && (c.who.Admin || agent.OwnerID != "" && agent.OwnerID == c.who.UserID) {
+			err = cmp.Or(err, c.describeAudience(agent, users, groups, &one))
 		}
 		full = append(full, one)
 	}
@@ -379,9 +377,9 @@ func (s *Server) describeFully(ctx context.Context, who directory.Principal, age
 }
 
 // describeAudience adds who may use an agent, and its files.
-func (s *Server) describeAudience(ctx context.Context, agent directory.Agent, users []directory.User, groups []directory.Group,
+func (c *call) describeAudience(agent directory.Agent, users []directory.User, groups []directory.Group,
 	full *wire.FullPersona) error {
-	audience, err := s.Directory.AgentAudience(ctx, agent)
+	audience, err := c.Directory.AgentAudience(c.ctx, agent)
 	full.Groups = listed(audience.Groups)
 	for _, user := range users {
 		if slices.Contains(audience.Users, user.ID) {
@@ -403,15 +401,15 @@ func (s *Server) describeAudience(ctx context.Context, agent directory.Agent, us
 }
 
 // attachedTo returns a function that describes the attached documents of an agent that the caller may see.
-func (s *Server) attachedTo(ctx context.Context, who directory.Principal, agents []directory.Agent) (
+func (c *call) attachedTo(agents []directory.Agent) (
 	of func(directory.Agent) []wire.AttachedDocument, err error) {
-	seen, edge, files := map[string]index.Stored{}, edge{}, !isListener(ctx)
+	seen, edge, files := map[string]index.Stored{}, edge{}, !isListener(c.ctx)
 	if slices.ContainsFunc(agents, func(a directory.Agent) bool { return len(a.Documents) > 0 }) {
-		err = s.reading(ctx, who.Tenant, func(snapshot index.Snapshot) (err error) {
-			if edge, err = s.edge(ctx, who.Tenant, snapshot, who.Access()); err != nil {
+		err = c.read(func(snapshot index.Snapshot) (err error) {
+			if edge, err = c.edge(snapshot); err != nil {
 				return err
 			}
-			seen, err = attachedDocuments(ctx, snapshot, who.Access(), agents)
+			seen, err = attachedDocuments(c.ctx, snapshot, c.who.Access(), agents)
 			return err
 		})
 	}
@@ -422,7 +420,7 @@ func (s *Server) attachedTo(ctx context.Context, who directory.Principal, agents
 			if ok && !d.Damaged {
 				documents = append(documents, wire.AttachedDocument{ID: edge.id(d.ID), Title: d.Title,
 					Link: pipeline.Link(files, d.Link), LastModified: directory.TimestampOrNil(d.UpdatedAt), Source: orNil(d.Source)})
-			} else if who.Owner { // who can attach it to no other agent
+			} else if c.who.Owner { // who can attach it to no other agent
 				documents = append(documents, wire.AttachedDocument{ID: id})
 			}
 		}
@@ -439,17 +437,17 @@ func orNil(text string) *string {
 
 // describeSets describes document sets with the connectors that the caller may know, and the audience for
 // administrators.
-func (s *Server) describeSets(ctx context.Context, who directory.Principal, sets []directory.DocumentSet) (
+func (c *call) describeSets(sets []directory.DocumentSet) (
 	[]wire.DocumentSet, error) {
 	if len(sets) == 0 {
 		return []wire.DocumentSet{}, nil
 	}
-	known, err := s.Directory.CCPairs(ctx, who.Tenant)
+	known, err := c.Directory.CCPairs(c.ctx, c.who.Tenant)
 	if err != nil {
 		return nil, err
 	}
-	known = slices.DeleteFunc(known, func(pair directory.CCPair) bool { return !mayKnow(who, pair) })
-	details, err := s.Directory.DescribeSets(ctx, sets)
+	known = slices.DeleteFunc(known, func(pair directory.CCPair) bool { return !mayKnow(c.who, pair) })
+	details, err := c.Directory.DescribeSets(c.ctx, sets)
 	return mapped(details, func(details directory.SetDetails) wire.DocumentSet {
 		set := details.DocumentSet
 		described := wire.DocumentSet{
@@ -458,7 +456,7 @@ func (s *Server) describeSets(ctx context.Context, who directory.Principal, sets
 			Permissions: map[string]any{}, FederatedConnectorSummaries: []wire.FederatedConnection{},
 			Description: orNil(set.Description),
 		}
-		if who.Admin {
+		if c.who.Admin {
 			described.Users, described.Groups = listed(details.Audience.Users), listed(details.Audience.Groups)
 		}
 		return described

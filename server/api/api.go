@@ -153,38 +153,38 @@ const (
 )
 
 // routes returns the routes of every handler.
-func (s *Server) routes() []route {
+func routes() []route {
 	const search, basic = directory.PermissionReadSearch, directory.PermissionBasic
-	return append(slices.Concat(s.directoryRoutes(), s.groupRoutes(), s.chatRoutes(), s.fileRoutes()), []route{
+	return append(slices.Concat(directoryRoutes(), groupRoutes(), chatRoutes(), fileRoutes()), []route{
 		noBody("GET /health", open, health),
-		noBody("GET /version", open, s.version),
+		noBody("GET /version", open, version),
 		noBody("GET /auth/type", open, authType),
 		noBody("GET /me", identity, me, func(r *route) { r.denied = detailed(http.StatusForbidden, "Unauthorized") }),
 
-		withBody("POST /search", search, s.search, large, withTimeout(searchTimeout), rateLimited),
-		s.sandboxRoute(),
+		withBody("POST /search", search, searchLibrary, large, withTimeout(searchTimeout), rateLimited),
+		sandboxRoute(),
 		noBody("GET /search/suggest", search, suggest),
-		noBody("GET /search/facets", search, s.facets),
+		noBody("GET /search/facets", search, facets),
 		noBody("GET /document/chunks", search, documentChunks),
 		noBody("GET /document/document-size-info", search, documentSize),
 		noBody("GET /document/chunk-info", search, chunkInfo),
 
-		noBody("GET /persona", search, s.personas),
-		noBody("GET /persona/{id}", search, s.persona),
-		noBody("GET /agents", search, s.agentPage),
-		noBody("GET /manage/indexed-sources", search, s.indexedSources),
-		noBody("GET /manage/connector-status", search, s.connectorStatus),
-		noBody("GET /manage/document-set", search, s.documentSets),
-		noBody("GET /query/valid-tags", search, s.validTags),
+		noBody("GET /persona", search, personas),
+		noBody("GET /persona/{id}", search, persona),
+		noBody("GET /agents", search, agentPage),
+		noBody("GET /manage/indexed-sources", search, indexedSources),
+		noBody("GET /manage/connector-status", search, connectorStatus),
+		noBody("GET /manage/document-set", search, documentSets),
+		noBody("GET /query/valid-tags", search, validTags),
 		noBody("GET /federated", basic, federated),
 		noBody("GET /federated/oauth-status", basic, federated),
 
 		noBody("GET /connectors", open, connectorPage),
 		noBody("GET /admin/indexing/status", open, connectorPage, withTimeout(quick)),
-		noBody("GET /onyx-api/ingestion", directory.PermissionManageConnectors, s.ingested),
-		noBody("DELETE /onyx-api/ingestion/{id}", directory.PermissionManageConnectors, s.removeIngested, slow),
-		noBody("GET /onyx-api/connector-docs/{id}", directory.PermissionManageConnectors, s.ingestedFor),
-		withBody("POST /onyx-api/ingestion", directory.PermissionManageConnectors, s.ingest, slow, huge),
+		noBody("GET /onyx-api/ingestion", directory.PermissionManageConnectors, ingested),
+		noBody("DELETE /onyx-api/ingestion/{id}", directory.PermissionManageConnectors, removeIngested, slow),
+		noBody("GET /onyx-api/connector-docs/{id}", directory.PermissionManageConnectors, ingestedFor),
+		withBody("POST /onyx-api/ingestion", directory.PermissionManageConnectors, postDocument, slow, huge),
 		noBody("GET /user/pats", basic, listTokens),
 		withBody("POST /user/pats", directory.PermissionCreateTokens, addToken, changes),
 		noBody("DELETE /user/pats/{id}", basic, deleteToken, changes),
@@ -193,7 +193,7 @@ func (s *Server) routes() []route {
 }
 
 // ownerRoutes returns the routes that only the owner's in-process handler has. They have no timeout.
-func (s *Server) ownerRoutes() []route { return append(s.libraryRoutes(), s.adminRoutes()...) }
+func ownerRoutes() []route { return append(libraryRoutes(), adminRoutes()...) }
 
 func isOwnerRoute(pattern string) bool {
 	return strings.Contains(pattern, " /library/") || strings.Contains(pattern, " /admin/") && !strings.Contains(pattern, "/indexing/")
@@ -218,9 +218,9 @@ Documents are added with "quarry add PATH", or posted to /api/onyx-api/ingestion
 // Handler returns the in-process handler for one identity, which needs no token. The owner's handler also changes the
 // library and administers the tenant.
 func (s *Server) Handler(who directory.Principal) http.Handler {
-	routes := s.routes()
+	routes := routes()
 	if who.Owner {
-		routes = append(routes, s.ownerRoutes()...)
+		routes = append(routes, ownerRoutes()...)
 	}
 	bound := s.recovered(s.mount(routes, func(r *http.Request) (directory.Principal, error) {
 		return who, s.knowTenant(r.Context(), who.Tenant)
@@ -385,10 +385,10 @@ const apiGeneration = 1
 func health(*call) (any, error) { return wire.Status{Success: true, Message: "ok"}, nil }
 
 // version answers GET /version.
-func (s *Server) version(*call) (any, error) {
+func version(c *call) (any, error) {
 	return wire.Version{
 		BackendVersion: BackendVersion,
-		Quarry:         &wire.QuarryVersion{Version: s.Version, API: apiGeneration, Features: s.features()},
+		Quarry:         &wire.QuarryVersion{Version: c.Version, API: apiGeneration, Features: c.features()},
 	}, nil
 }
 
@@ -418,9 +418,10 @@ func me(c *call) (any, error) {
 type call struct {
 	*http.Request
 	*fields // of its body, or of its URL if it has none
-	server  *Server
-	who     directory.Principal
-	w       http.ResponseWriter
+	*Server
+	ctx context.Context // of the request
+	who directory.Principal
+	w   http.ResponseWriter
 }
 
 // responder returns the answer to a permitted request: a value, or written. Before an error it must not have written
@@ -463,7 +464,7 @@ func upTo(bytes int64) func(*route)                  { return func(r *route) { r
 
 // answer runs the route's handler, or writes what it responds.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, route route, who directory.Principal) error {
-	c := &call{Request: r, server: s, who: who, w: w}
+	c := &call{Request: r, Server: s, ctx: r.Context(), who: who, w: w}
 	if route.read != nil {
 		c.fields = route.read(r)
 	}
@@ -479,9 +480,12 @@ func (c *call) view(do func(index.Snapshot) (any, error)) (value any, err error)
 	if err := c.failure(); err != nil {
 		return nil, err
 	}
-	err = c.server.reading(c.Context(), c.who.Tenant, func(snapshot index.Snapshot) (err error) {
+	err = c.read(func(snapshot index.Snapshot) (err error) {
 		value, err = do(snapshot)
 		return err
 	})
 	return value, err
 }
+
+// read runs do on a snapshot of the caller's documents.
+func (c *call) read(do func(index.Snapshot) error) error { return c.reading(c.ctx, c.who.Tenant, do) }

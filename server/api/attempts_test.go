@@ -184,7 +184,7 @@ func TestAttempts(t *testing.T) {
 	w := newWorld(t)
 	withChat(w, nil, llmtest.Text("Yes."))
 	callers, fields, always := w.callers(t), fieldsOf(t), attempts(t)
-	routes := slices.Concat(w.server.routes(), w.server.libraryRoutes(), []route{w.server.metricsRoute(false)})
+	routes := slices.Concat(routes(), libraryRoutes(), []route{metricsRoute(false)})
 	before := w.contents()
 	for _, who := range slices.Sorted(maps.Keys(callers)) {
 		caller := callers[who]
@@ -262,7 +262,7 @@ func (s someone) tries(t *testing.T, r route, name, method, target string, a att
 func TestReaches(t *testing.T) {
 	w := newWorld(t)
 	withChat(w, nil, llmtest.Text("Yes."))
-	routes := slices.Concat(w.server.routes(), w.server.libraryRoutes(), []route{w.server.metricsRoute(false)})
+	routes := slices.Concat(routes(), libraryRoutes(), []route{metricsRoute(false)})
 	for who, caller := range w.callers(t) {
 		for _, r := range routes {
 			method, target, _ := strings.Cut(r.pattern, " ")

@@ -24,7 +24,7 @@ func TestWhoLeavesAfterTheLastLineWasAnswered(t *testing.T) {
 	} {
 		w := newWorld(t)
 		ctx, leave := context.WithCancel(t.Context())
-		a := (&call{Request: httptest.NewRequestWithContext(ctx, "POST", "/search", nil), server: w.server, who: directory.Anonymous(directory.DefaultTenant)}).startAudit()
+		a := (&call{Request: httptest.NewRequestWithContext(ctx, "POST", "/search", nil), Server: w.server, ctx: ctx, who: directory.Anonymous(directory.DefaultTenant)}).startAudit()
 		a.kind = test.kind
 		test.told(a)
 		leave()

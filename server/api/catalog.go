@@ -17,9 +17,9 @@ import (
 )
 
 // indexedSources answers GET /manage/indexed-sources.
-func (s *Server) indexedSources(c *call) (any, error) {
+func indexedSources(c *call) (any, error) {
 	sources := []string{}
-	rows, err := s.statuses(c.Context(), c.who)
+	rows, err := c.statuses()
 	for _, row := range rows {
 		sources = append(sources, row.Source)
 	}
@@ -28,20 +28,20 @@ func (s *Server) indexedSources(c *call) (any, error) {
 }
 
 // connectorStatus answers GET /manage/connector-status.
-func (s *Server) connectorStatus(c *call) (any, error) { return s.statuses(c.Context(), c.who) }
+func connectorStatus(c *call) (any, error) { return c.statuses() }
 
 // statuses lists the connectors that the caller may know, and the other sources of documents that the caller may see. A
 // connector to which a document was posted had a successful run.
-func (s *Server) statuses(ctx context.Context, who directory.Principal) ([]wire.ConnectorStatus, error) {
+func (c *call) statuses() ([]wire.ConnectorStatus, error) {
 	rows := []wire.ConnectorStatus{}
-	pairs, err := s.Directory.CCPairs(ctx, who.Tenant)
+	pairs, err := c.Directory.CCPairs(c.ctx, c.who.Tenant)
 	if err != nil {
 		return nil, err
 	}
-	known, err := s.catalog(ctx, who)
+	known, err := c.catalog()
 	connected := map[string]bool{}
 	for _, pair := range pairs {
-		if mayKnow(who, pair) && !isInternal(pair.Source) {
+		if mayKnow(c.who, pair) && !isInternal(pair.Source) {
 			connected[pair.Source] = true
 			rows = append(rows, wire.ConnectorStatus{HasSuccessfulRun: known.origins[pair.Origin()] > 0, Source: pair.Source, Status: "ACTIVE"})
 		}
@@ -56,12 +56,12 @@ func (s *Server) statuses(ctx context.Context, who directory.Principal) ([]wire.
 }
 
 // documentSets answers GET /manage/document-set.
-func (s *Server) documentSets(c *call) (any, error) {
-	sets, err := s.Directory.DocumentSets(c.Context(), c.who)
+func documentSets(c *call) (any, error) {
+	sets, err := c.Directory.DocumentSets(c.ctx, c.who)
 	if err != nil {
 		return nil, err
 	}
-	return s.describeSets(c.Context(), c.who, sets)
+	return c.describeSets(sets)
 }
 
 // federated answers GET /federated and its status: this server has no federated connectors.
@@ -82,7 +82,7 @@ func tagMatcher(pattern string, prefix bool) func(wire.Tag) bool {
 }
 
 // validTags answers GET /query/valid-tags: the most frequent tags first, each with the source that carries it.
-func (s *Server) validTags(c *call) (any, error) {
+func validTags(c *call) (any, error) {
 	const usual, most = 50, 1000
 	pattern := c.textOr("match_pattern", "", wire.MaxQueryRunes)
 	prefix := c.boolean("allow_prefix", true)
@@ -91,7 +91,7 @@ func (s *Server) validTags(c *call) (any, error) {
 	if err := c.failure(); err != nil {
 		return nil, err
 	}
-	known, err := s.catalog(c.Context(), c.who)
+	known, err := c.catalog()
 	if err != nil {
 		return nil, err
 	}
@@ -170,31 +170,31 @@ func keyOf(who directory.Principal) viewKey {
 }
 
 // catalog counts the sources and tags of the documents that the caller may see.
-func (s *Server) catalog(ctx context.Context, who directory.Principal) (known catalog, err error) {
-	err = s.reading(ctx, who.Tenant, func(snapshot index.Snapshot) error {
-		key, ok := keyOf(who), false
-		if known, ok = s.counted.catalogs.Get(key); ok && known.version == snapshot.Version() {
+func (c *call) catalog() (known catalog, err error) {
+	err = c.read(func(snapshot index.Snapshot) error {
+		key, ok := keyOf(c.who), false
+		if known, ok = c.counted.catalogs.Get(key); ok && known.version == snapshot.Version() {
 			return nil
 		}
-		done, err := s.slots.acquire(ctx)
+		done, err := c.slots.acquire(c.ctx)
 		if err != nil {
 			return err
 		}
 		defer done()
-		if known, ok = s.counted.catalogs.Get(key); ok && known.version == snapshot.Version() { // another request counted in the meantime
+		if known, ok = c.counted.catalogs.Get(key); ok && known.version == snapshot.Version() { // another request counted in the meantime
 			return nil
 		}
-		if known, err = countCatalog(ctx, snapshot, who.Access()); err != nil {
+		if known, err = countCatalog(c.ctx, snapshot, c.who.Access()); err != nil {
 			return err
 		}
-		pairs, err := s.Directory.CCPairs(ctx, who.Tenant)
+		pairs, err := c.Directory.CCPairs(c.ctx, c.who.Tenant)
 		if len(pairs) > 0 && err == nil {
-			known.origins, err = snapshot.Origins(ctx)
+			known.origins, err = snapshot.Origins(c.ctx)
 			maps.DeleteFunc(known.origins, func(origin string, _ int) bool { return !directory.IsPairOrigin(origin) })
 		}
 		if err == nil && len(known.tags) <= maxCatalogTags {
 			known.version = snapshot.Version()
-			s.counted.catalogs.Add(key, known)
+			c.counted.catalogs.Add(key, known)
 		}
 		return err
 	})
@@ -202,13 +202,13 @@ func (s *Server) catalog(ctx context.Context, who directory.Principal) (known ca
 }
 
 // scopesOf counts what the caller may see of the scopes of agents, by agent id.
-func (s *Server) scopesOf(ctx context.Context, who directory.Principal, agents []directory.Agent) (map[int]scopeCount, error) {
+func (c *call) scopesOf(agents []directory.Agent) (map[int]scopeCount, error) {
 	known := make(map[int]scopeCount, len(agents))
-	err := s.reading(ctx, who.Tenant, func(snapshot index.Snapshot) error {
-		key := keyOf(who)
+	err := c.read(func(snapshot index.Snapshot) error {
+		key := keyOf(c.who)
 		missing := func() []directory.Agent {
 			return slices.DeleteFunc(slices.Clone(agents), func(a directory.Agent) bool {
-				count, ok := s.counted.scopes.Get(scopeKey{key, a.ID, a.Revision})
+				count, ok := c.counted.scopes.Get(scopeKey{key, a.ID, a.Revision})
 				if ok = ok && count.version == snapshot.Version(); ok {
 					known[a.ID] = count
 				}
@@ -218,21 +218,21 @@ func (s *Server) scopesOf(ctx context.Context, who directory.Principal, agents [
 		if len(missing()) == 0 {
 			return nil
 		}
-		done, err := s.slots.acquire(ctx)
+		done, err := c.slots.acquire(c.ctx)
 		if err != nil {
 			return err
 		}
 		defer done()
 		rest := missing() // another request may have counted in the meantime
-		if err := s.Directory.ReadDocuments(ctx, rest); err != nil {
+		if err := c.Directory.ReadDocuments(c.ctx, rest); err != nil {
 			return err
 		}
-		counts, err := countScopes(ctx, snapshot, who.Access(), rest)
+		counts, err := countScopes(c.ctx, snapshot, c.who.Access(), rest)
 		for _, a := range rest {
 			count := counts[a.ID]
 			count.version = snapshot.Version()
 			known[a.ID] = count
-			s.counted.scopes.Add(scopeKey{key, a.ID, a.Revision}, count)
+			c.counted.scopes.Add(scopeKey{key, a.ID, a.Revision}, count)
 		}
 		return err
 	})

@@ -29,26 +29,25 @@ const (
 )
 
 // chatRoutes returns the routes of questions and sessions.
-func (s *Server) chatRoutes() []route {
+func chatRoutes() []route {
 	const read, write = directory.PermissionReadChat, directory.PermissionWriteChat
 	return []route{
-		withBody("POST /chat/send-chat-message", write, s.chat, changes, rateLimited, withTimeout(askTimeout), upTo(maxChat)),
-		noBody("GET /chat/get-user-chat-sessions", read, s.chatSessions),
-		noBody("GET /chat/get-chat-session/{id}", read, s.chatSession),
-		withBody("POST /chat/create-chat-session", write, s.createChatSession, changes),
-		withBody("PUT /chat/rename-chat-session", directory.PermissionBasic, s.renameChatSession, changes),
-		noBody("POST /chat/stop-chat-session/{id}", write, s.stopChatSession, changes),
-		noBody("GET /chat/chat-session/{id}/resume-stream", read, s.resumeChat, withTimeout(askTimeout)),
-		withBody("PATCH /chat/chat-session/{id}", directory.PermissionBasic, s.updateChatSession, changes),
-		noBody("DELETE /chat/delete-chat-session/{id}", directory.PermissionBasic, s.deleteChatSession, changes),
-		noBody("DELETE /chat/delete-all-chat-sessions", directory.PermissionBasic, s.deleteChatSessions, changes),
+		withBody("POST /chat/send-chat-message", write, sendMessage, changes, rateLimited, withTimeout(askTimeout), upTo(maxChat)),
+		noBody("GET /chat/get-user-chat-sessions", read, chatSessions),
+		noBody("GET /chat/get-chat-session/{id}", read, chatSession),
+		withBody("POST /chat/create-chat-session", write, createChatSession, changes),
+		withBody("PUT /chat/rename-chat-session", directory.PermissionBasic, renameChatSession, changes),
+		noBody("POST /chat/stop-chat-session/{id}", write, stopChatSession, changes),
+		noBody("GET /chat/chat-session/{id}/resume-stream", read, resumeChat, withTimeout(askTimeout)),
+		withBody("PATCH /chat/chat-session/{id}", directory.PermissionBasic, updateChatSession, changes),
+		noBody("DELETE /chat/delete-chat-session/{id}", directory.PermissionBasic, deleteChatSession, changes),
+		noBody("DELETE /chat/delete-all-chat-sessions", directory.PermissionBasic, deleteChatSessions, changes),
 	}
 }
 
 // turn is one question and its answer.
 type turn struct {
-	server   *Server
-	who      directory.Principal
+	*call
 	request  chatRequest
 	store    chat.Keeper
 	session  chat.Session
@@ -72,16 +71,16 @@ type turn struct {
 	mutex      sync.Mutex
 }
 
-// chat answers POST /chat/send-chat-message: it searches like POST /search for the same question, or reads the passages
+// sendMessage answers POST /chat/send-chat-message: it searches like POST /search for the same question, or reads the passages
 // that the question names, and a model answers from them.
-func (s *Server) chat(c *call) (_ any, err error) {
-	t := &turn{server: s, who: c.who, audit: c.startAudit(), started: time.Now(), record: newRecording()}
+func sendMessage(c *call) (_ any, err error) {
+	t := &turn{call: c, audit: c.startAudit(), started: time.Now(), record: newRecording()}
 	t.audit.kind = kindAnswer
 	defer func() { t.audit.end(err) }()
 	if t.request, err = decodeChat(c.fields); err != nil {
 		return nil, err
 	}
-	whole, release := c.Context(), func() {}
+	whole, release := c.ctx, func() {}
 	if t.request.Stream {
 		whole, release = detached(whole)
 		t.out = newLines(c.w, wire.MediaTypeEvents)
@@ -89,18 +88,20 @@ func (s *Server) chat(c *call) (_ any, err error) {
 	defer release()
 	ctx, cancel := context.WithCancelCause(whole)
 	defer cancel(nil)
-	if err := t.begin(c.Context()); err != nil {
-		return written{}, t.refuse(ctx, err)
+	if err := t.begin(); err != nil {
+		return written{}, t.refuse(err)
 	}
-	defer s.answers.begin(t, cancel)()
+	running := *c
+	running.ctx, t.call = ctx, &running
+	defer c.answers.begin(t, cancel)()
 	defer t.record.end()
-	defer t.watch(ctx, cancel)()
-	defer t.watchReaders(c.Context(), ctx, cancel)()
-	failure := t.run(ctx)
-	t.keep(ctx, failure)
+	defer t.watch(cancel)()
+	defer t.watchReaders(c.ctx, cancel)()
+	failure := t.run()
+	t.keep(failure)
 	if !t.request.Stream {
-		if c.Context().Err() == context.Canceled {
-			return nil, c.Context().Err()
+		if c.ctx.Err() == context.Canceled {
+			return nil, c.ctx.Err()
 		}
 		return asJSON(t.whole())
 	}
@@ -116,25 +117,25 @@ func (s *Server) chat(c *call) (_ any, err error) {
 }
 
 // begin checks the request and stores the question.
-func (t *turn) begin(ctx context.Context) (err error) {
-	if err := t.prepare(ctx); err != nil {
+func (t *turn) begin() (err error) {
+	if err := t.prepare(); err != nil {
 		return err
 	}
 	question := chat.Message{ID: t.questionID, Parent: t.parent(), Text: firstRunes(t.request.Message, wire.MaxChatRunes),
 		Files: t.named}
-	t.questionID, t.answer.ID, err = t.store.Begin(ctx, t.session, t.isNew, question)
+	t.questionID, t.answer.ID, err = t.store.Begin(t.ctx, t.session, t.isNew, question)
 	return sessionRefused(err)
 }
 
 // prepare finds the session, checks the request against the caller's rights, and completes it.
-func (t *turn) prepare(ctx context.Context) (err error) {
+func (t *turn) prepare() (err error) {
 	if t.request.mocked {
 		return message("mock_llm_response can only be used when INTEGRATION_TESTS_MODE=true")
 	}
 	if id := t.request.forced; id != nil && *id != searchToolID {
 		return message(fmt.Sprintf("Forced tool %d not found in tools", *id))
 	}
-	if err := t.findSession(ctx); err != nil {
+	if err := t.findSession(); err != nil {
 		return err
 	}
 	if strings.TrimSpace(t.request.Message) == "" {
@@ -144,45 +145,45 @@ func (t *turn) prepare(ctx context.Context) (err error) {
 	search.MessageHistory = chat.Conversation(t.history, search.Query)
 	search.Stream = true // to receive the queries before the results
 	t.audit.request, t.audit.secret = search, t.session.Incognito
-	if t.prepared, err = t.server.prepare(ctx, t.who, search); err != nil {
+	if t.prepared, err = t.call.prepare(search); err != nil {
 		return err
 	}
 	if t.prepared.Model == nil {
 		return noModel()
 	}
-	if t.prepared.Model, t.audit.meter, err = t.server.metered(ctx, t.who, t.prepared.Model, search); err != nil {
+	if t.prepared.Model, t.audit.meter, err = t.metered(t.prepared.Model, search); err != nil {
 		return err
 	}
-	t.server.byVector(&t.prepared, t.audit.meter)
+	t.byVector(&t.prepared, t.audit.meter)
 	t.answer.Model = t.prepared.Model.Name()
 	if t.session.PersonaID != 0 {
-		t.agent, err = t.server.agent(ctx, t.who, t.session.PersonaID)
+		t.agent, err = t.call.agent(t.session.PersonaID)
 	}
 	if err == nil {
-		t.files, t.named, err = t.server.attached(ctx, t.who, t.agent.Files, t.request.FileDescriptors, t.history)
+		t.files, t.named, err = t.attached(t.agent.Files, t.request.FileDescriptors, t.history)
 	}
 	if t.store == nil {
-		t.store = t.server.keeper(t.who, t.session)
+		t.store = t.keeper(t.session)
 	}
 	return err
 }
 
 // findSession reads the session of the request with its messages, or creates a new one.
-func (t *turn) findSession(ctx context.Context) (err error) {
+func (t *turn) findSession() (err error) {
 	if t.request.ChatSessionID == "" {
 		t.isNew = true
 		info := t.request.ChatSessionInfo
 		if info == nil {
 			info = &wire.ChatSessionInfo{}
 		}
-		t.session, err = t.server.newSession(ctx, t.who, *info)
+		t.session, err = t.newSession(*info)
 		return err
 	}
-	t.store, t.session, err = t.server.ownSession(ctx, t.who, t.request.ChatSessionID)
+	t.store, t.session, err = t.ownSession(t.request.ChatSessionID)
 	if err != nil {
 		return err
 	}
-	messages, err := t.store.Messages(ctx, t.session.ID)
+	messages, err := t.store.Messages(t.ctx, t.session.ID)
 	if err != nil {
 		return err
 	}
@@ -207,7 +208,7 @@ func (t *turn) parent() int {
 }
 
 // run searches and answers, and streams each step.
-func (t *turn) run(ctx context.Context) error {
+func (t *turn) run() error {
 	if t.isNew {
 		t.line(wire.MadeChatSession{ID: t.session.ID, Incognito: t.session.Incognito})
 	}
@@ -215,9 +216,9 @@ func (t *turn) run(ctx context.Context) error {
 		UserMessageID int `json:"user_message_id"`
 		MessageID     int `json:"reserved_assistant_message_id"`
 	}{t.questionID, t.answer.ID})
-	defer t.sendHeartbeats(ctx)()
+	defer t.sendHeartbeats()()
 	t.send(chat.SearchStart())
-	response, err := t.passages(ctx)
+	response, err := t.passages()
 	if err != nil {
 		return err
 	}
@@ -234,7 +235,7 @@ func (t *turn) run(ctx context.Context) error {
 		Instructions:     strings.TrimSpace(t.agent.SystemPrompt + "\n\n" + t.agent.TaskPrompt),
 		WithoutCitations: !t.request.IncludeCitations,
 	}
-	if err := chat.Answer(ctx, t.prepared.Model, question, response.Results, t.sendPieces(response)); err != nil {
+	if err := chat.Answer(t.ctx, t.prepared.Model, question, response.Results, t.sendPieces(response)); err != nil {
 		return err
 	}
 	t.send(chat.SectionEnd())
@@ -247,7 +248,7 @@ func (t *turn) today() time.Time {
 	if t.agent.WithoutDate {
 		return time.Time{}
 	}
-	return t.server.Now()
+	return t.Now()
 }
 
 // sendPieces returns a function that sends the pieces of an answer.
@@ -266,23 +267,23 @@ func (t *turn) sendPieces(response *wire.SearchResponse) func(chat.Piece) {
 }
 
 // passages returns what is answered from: the passages that the question names, without a search, or else those found.
-func (t *turn) passages(ctx context.Context) (response *wire.SearchResponse, err error) {
+func (t *turn) passages() (response *wire.SearchResponse, err error) {
 	if len(t.request.Refs) == 0 {
-		return t.search(ctx)
+		return t.search()
 	}
-	err = t.server.reading(ctx, t.who.Tenant, func(snapshot index.Snapshot) error {
-		edge, err := t.server.cross(ctx, t.who.Tenant, snapshot, &t.prepared)
+	err = t.read(func(snapshot index.Snapshot) error {
+		edge, err := t.cross(snapshot, &t.prepared)
 		refs := slices.Clone(t.request.Refs)
 		for i := range refs {
 			if err == nil {
-				refs[i], err = edge.stored(ctx, refs[i])
+				refs[i], err = edge.stored(refs[i])
 			}
 		}
 		if err != nil {
 			return err
 		}
-		if response, err = pipeline.Passages(ctx, snapshot, t.prepared, refs); err == nil {
-			edge.narrow(ctx, response)
+		if response, err = pipeline.Passages(t.ctx, snapshot, t.prepared, refs); err == nil {
+			edge.narrow(response)
 		}
 		return err
 	})
@@ -290,7 +291,7 @@ func (t *turn) passages(ctx context.Context) (response *wire.SearchResponse, err
 }
 
 // search is the search of POST /search. The queries are sent once, before passages are selected.
-func (t *turn) search(ctx context.Context) (response *wire.SearchResponse, err error) {
+func (t *turn) search() (response *wire.SearchResponse, err error) {
 	sent := false
 	send := func(known *wire.SearchResponse) {
 		if sent || known == nil {
@@ -303,12 +304,12 @@ func (t *turn) search(ctx context.Context) (response *wire.SearchResponse, err e
 		}
 	}
 	var provisional *wire.SearchResponse
-	err = t.server.reading(ctx, t.who.Tenant, func(snapshot index.Snapshot) error {
-		edge, err := t.server.cross(ctx, t.who.Tenant, snapshot, &t.prepared)
+	err = t.read(func(snapshot index.Snapshot) error {
+		edge, err := t.cross(snapshot, &t.prepared)
 		if err != nil {
 			return err
 		}
-		response, err = pipeline.Run(ctx, snapshot, t.prepared, func(event wire.SearchEvent) {
+		response, err = pipeline.Run(t.ctx, snapshot, t.prepared, func(event wire.SearchEvent) {
 			switch {
 			case event.Type == wire.EventProvisional:
 				provisional = event.Response
@@ -317,7 +318,7 @@ func (t *turn) search(ctx context.Context) (response *wire.SearchResponse, err e
 			}
 		})
 		if err == nil {
-			edge.narrow(ctx, response)
+			edge.narrow(response)
 		}
 		return err
 	})
@@ -384,28 +385,28 @@ func (t *turn) at(place int) {
 }
 
 // sendHeartbeats sends signs of life until end is called.
-func (t *turn) sendHeartbeats(ctx context.Context) (end func()) {
-	return t.every(ctx, t.server.heartbeat, "send heartbeats", func(context.Context) bool {
+func (t *turn) sendHeartbeats() (end func()) {
+	return t.every(t.heartbeat, "send heartbeats", func(context.Context) bool {
 		t.send(chat.Heartbeat())
 		return true
 	})
 }
 
 // keep stores the answer, even if its reader has disconnected.
-func (t *turn) keep(ctx context.Context, failure error) {
+func (t *turn) keep(failure error) {
 	t.answer.Text, t.answer.Took = t.text.String(), time.Since(t.started)
-	switch cause := context.Cause(ctx); {
+	switch cause := context.Cause(t.ctx); {
 	case failure == nil || errors.Is(cause, errStopped):
 	case errors.Is(cause, context.Canceled):
 		t.answer.Error = "The answer was canceled before it was complete."
 	default:
-		f := t.server.chatError(ctx, failure)
+		f := t.chatError(failure)
 		t.failed, t.answer.Error, t.audit.failed = &f, f.Error, f.Code
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), quick)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), quick)
 	defer cancel()
 	if err := t.store.Finish(ctx, t.session.ID, t.answer); err != nil {
-		t.server.Log.ErrorContext(ctx, "storing an answer failed", "error", err.Error())
+		t.Log.ErrorContext(ctx, "storing an answer failed", "error", err.Error())
 	}
 }
 
@@ -438,21 +439,21 @@ func (a *answers) begin(t *turn, cancel context.CancelCauseFunc) (end func()) {
 }
 
 // watch stops the answer when another process was asked to stop it.
-func (t *turn) watch(ctx context.Context, cancel context.CancelCauseFunc) (end func()) {
-	return t.every(ctx, t.server.stopCheck, "watch for a request to stop the answer", func(ctx context.Context) bool {
+func (t *turn) watch(cancel context.CancelCauseFunc) (end func()) {
+	return t.every(t.stopCheck, "watch for a request to stop the answer", func(ctx context.Context) bool {
 		stopped, err := t.store.Stopped(ctx, t.session.ID, t.answer.ID)
 		if stopped {
 			cancel(errStopped)
 		} else if err != nil && ctx.Err() == nil {
-			t.server.Log.WarnContext(ctx, "checking for a request to stop the answer failed", slog.String("error", err.Error()))
+			t.Log.WarnContext(ctx, "checking for a request to stop the answer failed", slog.String("error", err.Error()))
 		}
 		return !stopped && err == nil
 	})
 }
 
-// every calls do at each interval until it returns false, ctx is done or end is called, which waits for it.
-func (t *turn) every(ctx context.Context, interval time.Duration, what string, do func(context.Context) bool) (end func()) {
-	ctx, cancel := context.WithCancel(ctx)
+// every calls do at each interval until it returns false, the request is done or end is called, which waits for it.
+func (t *turn) every(interval time.Duration, what string, do func(context.Context) bool) (end func()) {
+	ctx, cancel := context.WithCancel(t.ctx)
 	done := make(chan struct{})
 	guard.Go(func() {
 		defer close(done)
@@ -468,7 +469,7 @@ func (t *turn) every(ctx context.Context, interval time.Duration, what string, d
 				return
 			}
 		}
-	}, guard.Log(t.server.Log, what))
+	}, guard.Log(t.Log, what))
 	return func() {
 		cancel()
 		<-done

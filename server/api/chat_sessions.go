@@ -2,7 +2,6 @@ package api
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -30,38 +29,38 @@ func chatUser(who directory.Principal) string {
 }
 
 // ownSession opens a session of the caller.
-func (s *Server) ownSession(ctx context.Context, who directory.Principal, id string) (chat.Keeper, chat.Session, error) {
-	store, session, err := s.findSession(ctx, who.Tenant, id)
+func (c *call) ownSession(id string) (chat.Keeper, chat.Session, error) {
+	store, session, err := c.findSession(id)
 	switch {
 	case errors.Is(err, chat.ErrNotFound):
 		err = detailed(http.StatusNotFound, "Chat session not found")
-	case err == nil && session.UserID != chatUser(who):
+	case err == nil && session.UserID != chatUser(c.who):
 		return nil, chat.Session{}, detailed(http.StatusForbidden, "Access denied")
 	}
 	return store, session, err
 }
 
-// findSession finds a session of a tenant, incognito or stored.
-func (s *Server) findSession(ctx context.Context, tenant, id string) (chat.Keeper, chat.Session, error) {
-	hidden := s.incognito.Of(tenant)
-	if session, err := hidden.Session(ctx, id); err == nil {
+// findSession finds a session of the caller's tenant, incognito or stored.
+func (c *call) findSession(id string) (chat.Keeper, chat.Session, error) {
+	hidden := c.incognito.Of(c.who.Tenant)
+	if session, err := hidden.Session(c.ctx, id); err == nil {
 		return hidden, session, nil
 	}
-	store := s.Chats(tenant)
-	session, err := store.Session(ctx, id)
+	store := c.Chats(c.who.Tenant)
+	session, err := store.Session(c.ctx, id)
 	return store, session, err
 }
 
 // newSession returns a session that is not stored yet.
-func (s *Server) newSession(ctx context.Context, who directory.Principal, info wire.ChatSessionInfo) (chat.Session, error) {
-	session := chat.NewSession(chatUser(who), s.Now())
+func (c *call) newSession(info wire.ChatSessionInfo) (chat.Session, error) {
+	session := chat.NewSession(chatUser(c.who), c.Now())
 	session.PersonaID, session.Name, session.Incognito = info.PersonaID, info.Description, info.Incognito
 	if info.ProjectID != nil {
 		return session, detailed(http.StatusNotFound, "Project not found")
 	}
 	if info.Incognito && info.IncognitoID != "" {
 		session.ID = info.IncognitoID
-		switch _, _, err := s.findSession(ctx, who.Tenant, session.ID); {
+		switch _, _, err := c.findSession(session.ID); {
 		case err == nil:
 			return session, sessionRefused(chat.ErrExists)
 		case !errors.Is(err, chat.ErrNotFound):
@@ -72,11 +71,11 @@ func (s *Server) newSession(ctx context.Context, who directory.Principal, info w
 }
 
 // keeper returns the store of a new session.
-func (s *Server) keeper(who directory.Principal, session chat.Session) chat.Keeper {
+func (c *call) keeper(session chat.Session) chat.Keeper {
 	if session.Incognito {
-		return s.incognito.Of(who.Tenant)
+		return c.incognito.Of(c.who.Tenant)
 	}
-	return s.Chats(who.Tenant)
+	return c.Chats(c.who.Tenant)
 }
 
 // sessionRefused converts the errors of a chat store.
@@ -93,7 +92,7 @@ func sessionRefused(err error) error {
 }
 
 // chatSessions answers GET /chat/get-user-chat-sessions.
-func (s *Server) chatSessions(c *call) (any, error) {
+func chatSessions(c *call) (any, error) {
 	most := c.wholeOr("page_size", wire.DefaultChatSessions, 1, wire.MaxChatSessions)
 	project := c.whole("project_id", 0, 1<<53)
 	c.boolean("only_non_project_chats", true) // there are no others
@@ -112,7 +111,7 @@ func (s *Server) chatSessions(c *call) (any, error) {
 	if project != nil { // there are no projects that a session could be in
 		return wire.ChatSessions{Sessions: []wire.ChatSession{}}, nil
 	}
-	sessions, more, err := s.Chats(c.who.Tenant).Sessions(c.Context(), chatUser(c.who), before, most)
+	sessions, more, err := c.Chats(c.who.Tenant).Sessions(c.ctx, chatUser(c.who), before, most)
 	return wire.ChatSessions{HasMore: more, Sessions: mapped(sessions, func(session chat.Session) wire.ChatSession {
 		return wire.ChatSession{
 			ID: session.ID, Name: nameOf(session), PersonaID: &session.PersonaID, SharedStatus: private,
@@ -135,7 +134,7 @@ func isForeign(err error) bool {
 }
 
 // chatSession answers GET /chat/get-chat-session/{id}.
-func (s *Server) chatSession(c *call) (any, error) {
+func chatSession(c *call) (any, error) {
 	id := c.pathSession()
 	c.boolean("include_deleted", false) // deleted sessions are not kept
 	shared := c.boolean("is_shared", false)
@@ -146,16 +145,16 @@ func (s *Server) chatSession(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	messages, err := store.Messages(c.Context(), id)
+	messages, err := store.Messages(c.ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	detail := wire.ChatSessionDetail{
-		ID: id, Description: nameOf(session), PersonaID: &session.PersonaID, PersonaName: s.personaName(c.Context(), c.who, session),
+		ID: id, Description: nameOf(session), PersonaID: &session.PersonaID, PersonaName: c.personaName(session),
 		Messages: []wire.ChatMessage{}, TimeCreated: directory.Timestamp(session.Created), SharedStatus: private,
 		Packets: [][]any{}, Incognito: session.Incognito, OwnerName: orNil(c.who.Name),
 	}
-	if run := s.answers.resumable(id); run != nil {
+	if run := c.answers.resumable(id); run != nil {
 		detail.CurrentRun = &wire.ChatRun{ID: run.answer.ID}
 	}
 	if len(messages) > 0 {
@@ -176,12 +175,12 @@ func (c *call) session(id string) (chat.Keeper, chat.Session, error) {
 	if err := c.failure(); err != nil {
 		return nil, chat.Session{}, err
 	}
-	return c.server.ownSession(c.Context(), c.who, id)
+	return c.ownSession(id)
 }
 
 // personaName returns the name of a session's agent; nil if the caller may no longer use it.
-func (s *Server) personaName(ctx context.Context, who directory.Principal, session chat.Session) *string {
-	agent, err := s.agent(ctx, who, session.PersonaID)
+func (c *call) personaName(session chat.Session) *string {
+	agent, err := c.agent(session.PersonaID)
 	if err != nil {
 		return nil
 	}
@@ -248,27 +247,27 @@ func sortedNumbers(citations map[string]string) []int {
 }
 
 // createChatSession answers POST /chat/create-chat-session.
-func (s *Server) createChatSession(c *call) (any, error) {
-	info := c.newSession()
+func createChatSession(c *call) (any, error) {
+	info := c.sessionInfo()
 	if err := c.failure(); err != nil {
 		return nil, err
 	}
-	if _, err := s.Directory.Agent(c.Context(), c.who, info.PersonaID); errors.Is(err, directory.ErrNotFound) {
+	if _, err := c.Directory.Agent(c.ctx, c.who, info.PersonaID); errors.Is(err, directory.ErrNotFound) {
 		return nil, detailed(http.StatusForbidden, noPersona(info.PersonaID))
 	} else if err != nil {
 		return nil, err
 	}
-	session, err := s.newSession(c.Context(), c.who, info)
+	session, err := c.newSession(info)
 	if err != nil {
 		return nil, err
 	}
-	err = s.keeper(c.who, session).Add(c.Context(), session)
+	err = c.keeper(session).Add(c.ctx, session)
 	return wire.MadeChatSession{ID: session.ID, Incognito: session.Incognito}, sessionRefused(err)
 }
 
 // renameChatSession answers PUT /chat/rename-chat-session. Without a name, a model chooses one, or it is
 // made of the first words.
-func (s *Server) renameChatSession(c *call) (any, error) {
+func renameChatSession(c *call) (any, error) {
 	id := ""
 	if c.require("chat_session_id") {
 		id = c.uuid(c.raw["chat_session_id"], "chat_session_id")
@@ -279,38 +278,38 @@ func (s *Server) renameChatSession(c *call) (any, error) {
 		return nil, err
 	}
 	if name == "" {
-		if name, err = s.findName(c.Context(), c.who, store, session); err != nil {
+		if name, err = c.findName(store, session); err != nil {
 			return nil, err
 		}
 	}
-	return wire.RenamedChatSession{NewName: name}, store.Rename(c.Context(), id, name)
+	return wire.RenamedChatSession{NewName: name}, store.Rename(c.ctx, id, name)
 }
 
-func (s *Server) findName(ctx context.Context, who directory.Principal, store chat.Keeper, session chat.Session) (string,
+func (c *call) findName(store chat.Keeper, session chat.Session) (string,
 	error) {
-	messages, err := store.Messages(ctx, session.ID)
+	messages, err := store.Messages(c.ctx, session.ID)
 	if err != nil {
 		return "", err
 	}
-	model, err := s.model(ctx, wire.SearchRequest{}, [2]string{})
+	model, err := c.model(wire.SearchRequest{}, [2]string{})
 	if err != nil {
 		return "", err
 	}
-	if model, _, err = s.metered(ctx, who, model, wire.SearchRequest{}); err != nil {
+	if model, _, err = c.metered(model, wire.SearchRequest{}); err != nil {
 		model = nil // naming must not fail because of the budget
 	}
-	return chat.Name(ctx, model, messages), nil
+	return chat.Name(c.ctx, model, messages), nil
 }
 
 // stopChatSession answers POST /chat/stop-chat-session/{id}.
-func (s *Server) stopChatSession(c *call) (any, error) {
+func stopChatSession(c *call) (any, error) {
 	id := c.pathSession()
 	store, _, err := c.session(id)
 	if err != nil {
 		return nil, sessionHidden(err)
 	}
-	here := s.answers.stop(id)
-	if err := store.Stop(c.Context(), id); err != nil && here == 0 { // another process may be writing the answer
+	here := c.answers.stop(id)
+	if err := store.Stop(c.ctx, id); err != nil && here == 0 { // another process may be writing the answer
 		return nil, err
 	}
 	return wire.MessageError{Message: "Chat session stopped"}, nil
@@ -318,7 +317,7 @@ func (s *Server) stopChatSession(c *call) (any, error) {
 
 // updateChatSession answers PATCH /chat/chat-session/{id}. Sessions quote documents that others may not see, so none
 // can be shared.
-func (s *Server) updateChatSession(c *call) (any, error) {
+func updateChatSession(c *call) (any, error) {
 	id, status := c.pathSession(), ""
 	if c.require("sharing_status") {
 		status = c.enum(c.raw["sharing_status"], []string{"public", private}, "sharing_status")
@@ -333,7 +332,7 @@ func (s *Server) updateChatSession(c *call) (any, error) {
 }
 
 // deleteChatSession answers DELETE /chat/delete-chat-session/{id}. Every deletion is final.
-func (s *Server) deleteChatSession(c *call) (any, error) {
+func deleteChatSession(c *call) (any, error) {
 	id := c.pathSession()
 	c.boolean("hard_delete", true)
 	store, _, err := c.session(id)
@@ -343,14 +342,14 @@ func (s *Server) deleteChatSession(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.answers.stop(id)
-	return nil, store.Remove(c.Context(), id)
+	c.answers.stop(id)
+	return nil, store.Remove(c.ctx, id)
 }
 
 // deleteChatSessions answers DELETE /chat/delete-all-chat-sessions.
-func (s *Server) deleteChatSessions(c *call) (any, error) {
+func deleteChatSessions(c *call) (any, error) {
 	user := chatUser(c.who)
-	s.answers.stopAll(func(t *turn) bool { return t.who.Tenant == c.who.Tenant && t.session.UserID == user })
-	s.incognito.RemoveAll(c.Context(), c.who.Tenant, user)
-	return nil, s.Chats(c.who.Tenant).RemoveAll(c.Context(), user)
+	c.answers.stopAll(func(t *turn) bool { return t.who.Tenant == c.who.Tenant && t.session.UserID == user })
+	c.incognito.RemoveAll(c.ctx, c.who.Tenant, user)
+	return nil, c.Chats(c.who.Tenant).RemoveAll(c.ctx, user)
 }

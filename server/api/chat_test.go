@@ -665,12 +665,12 @@ func TestReadersOfAnAnswer(t *testing.T) {
 			joined bool
 			ends   bool
 		}{{"still connected", t.Context(), false, false}, {"gone", gone, false, true}, {"gone, and resumed", gone, true, false}} {
-			turn := &turn{server: w.server, record: newRecording()}
+			ctx, cancel := context.WithCancelCause(t.Context())
+			turn := &turn{call: &call{Server: w.server, ctx: ctx}, record: newRecording()}
 			if test.joined {
 				defer turn.record.join()()
 			}
-			ctx, cancel := context.WithCancelCause(t.Context())
-			end := turn.watchReaders(test.asker, ctx, cancel)
+			end := turn.watchReaders(test.asker, cancel)
 			time.Sleep(resumeGrace + time.Second)
 			if ctx.Err() != nil {
 				t.Errorf("%s: it ended within the grace", test.name)

@@ -2,7 +2,6 @@ package api
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -21,23 +20,23 @@ const maxLinked = 50
 
 // cited returns the document that a caller names by its id, its address or a citation, and the passage at the
 // citation's line or page: nil if it has none. What the caller may not see is the same 404 as what does not exist.
-func (e edge) cited(ctx context.Context, sent string) (document index.Stored, passage *int, err error) {
-	id, err := e.stored(ctx, sent)
+func (e edge) cited(sent string) (document index.Stored, passage *int, err error) {
+	id, err := e.stored(sent)
 	if err == nil {
-		document, err = stored(ctx, e.snapshot, id, e.access)
+		document, err = stored(e.ctx, e.snapshot, id, e.access)
 	}
 	if statusOf(err) != http.StatusNotFound {
 		return document, nil, err
 	}
 	address := cmp.Or(messageIn(sent), sent)
-	if document, passage, err = e.linked(ctx, address, err); statusOf(err) != http.StatusNotFound {
+	if document, passage, err = e.linked(address, err); statusOf(err) != http.StatusNotFound {
 		return document, passage, err
 	}
 	if !strings.Contains(sent, "://") {
-		return e.citedAt(ctx, id)
+		return e.citedAt(id)
 	}
 	for _, file := range e.names.Permalinked(sent) {
-		if found, passage, fileErr := e.citedAt(ctx, file); fileErr == nil {
+		if found, passage, fileErr := e.citedAt(file); fileErr == nil {
 			return found, passage, nil
 		}
 	}
@@ -45,10 +44,10 @@ func (e edge) cited(ctx context.Context, sent string) (document index.Stored, pa
 }
 
 // citedAt returns the document with an id, which a line or a page may follow, and the passage there.
-func (e edge) citedAt(ctx context.Context, id string) (document index.Stored, passage *int, err error) {
-	document, err = stored(ctx, e.snapshot, id, e.access)
+func (e edge) citedAt(id string) (document index.Stored, passage *int, err error) {
+	document, err = stored(e.ctx, e.snapshot, id, e.access)
 	if cut := strings.LastIndexAny(id, ":#"); statusOf(err) == http.StatusNotFound && cut > 0 {
-		cited, citedErr := stored(ctx, e.snapshot, id[:cut], e.access)
+		cited, citedErr := stored(e.ctx, e.snapshot, id[:cut], e.access)
 		if passage = passageAt(cited, id[cut:]); citedErr == nil && passage != nil {
 			return cited, passage, nil
 		}
@@ -75,26 +74,26 @@ func messageIn(sent string) string {
 
 // linked returns the document that an address belongs to, and the passage that it names, or the error that is given if
 // the caller sees none.
-func (e edge) linked(ctx context.Context, address string, absent error) (index.Stored, *int, error) {
-	ids, err := e.snapshot.DocumentIDs(ctx, index.Selector{Link: address})
+func (e edge) linked(address string, absent error) (index.Stored, *int, error) {
+	ids, err := e.snapshot.DocumentIDs(e.ctx, index.Selector{Link: address})
 	if err != nil {
 		return index.Stored{}, nil, err
 	}
-	inside, err := ingest.CitedIn(ctx, e.documents, address)
+	inside, err := ingest.CitedIn(e.ctx, e.documents, address)
 	if err != nil {
 		return index.Stored{}, nil, err
 	}
 	ids = append(ids, inside...)
 	for _, id := range ids[:min(len(ids), maxLinked)] {
-		if document, err := stored(ctx, e.snapshot, id, e.access); err == nil {
-			return document, e.passageBy(ctx, document, address), nil
+		if document, err := stored(e.ctx, e.snapshot, id, e.access); err == nil {
+			return document, e.passageBy(document, address), nil
 		}
 	}
 	return index.Stored{}, nil, absent
 }
 
 // passageBy returns the first passage of a document that an address leads to; nil if the whole document is meant.
-func (e edge) passageBy(ctx context.Context, document index.Stored, address string) *int {
+func (e edge) passageBy(document index.Stored, address string) *int {
 	if document.Link == address {
 		return nil
 	}
@@ -102,7 +101,7 @@ func (e edge) passageBy(ctx context.Context, document index.Stored, address stri
 	if at := slices.IndexFunc(document.Outline, leads); at >= 0 {
 		return &document.Outline[at].Chunk
 	}
-	chunks, _ := e.snapshot.Chunks(ctx, document.ID, 0, document.ChunkCount, e.access)
+	chunks, _ := e.snapshot.Chunks(e.ctx, document.ID, 0, document.ChunkCount, e.access)
 	if at := slices.IndexFunc(chunks, func(c index.Chunk) bool { return c.Link == address }); at >= 0 {
 		return &at
 	}

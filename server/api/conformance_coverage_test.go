@@ -44,8 +44,7 @@ func newCoverage(t *testing.T) *coverage {
 	c := &coverage{matcher: newMatcher(t), mux: http.NewServeMux(), statuses: map[string]map[int]bool{},
 		sent: map[string]map[string]bool{}, fields: map[reflect.Type]map[string]bool{}, codes: map[string]bool{},
 		exceptions: map[string]bool{}, models: readModels(t), wrong: map[string]bool{}}
-	s := New(Options{})
-	for _, r := range slices.Concat(s.routes(), s.ownerRoutes(), []route{s.metricsRoute(false)}) {
+	for _, r := range slices.Concat(routes(), ownerRoutes(), []route{metricsRoute(false)}) {
 		c.mux.Handle(r.pattern, http.NotFoundHandler())
 		c.patterns = append(c.patterns, r.pattern)
 	}
@@ -564,7 +563,7 @@ func TestEveryRouteIsGuarded(t *testing.T) {
 		who[name] = principal
 	}
 	w.tokens["nobody"] = "onyx_pat_" + strings.Repeat("x", 256)
-	for _, r := range append(w.server.routes(), w.server.metricsRoute(false)) {
+	for _, r := range append(routes(), metricsRoute(false)) {
 		if r.needs == open {
 			continue
 		}

@@ -95,13 +95,12 @@ func writePosted(ctx context.Context, documents index.Index, batch index.Batch) 
 
 // post stores a document for a pair. It then reads the pair again, because SyncConnectors may have missed the document
 // if the pair was changed in the meantime.
-func (s *Server) post(ctx context.Context, who directory.Principal, document index.Document, pairID int) (
-	written index.Written, err error) {
-	pair, err := s.Directory.CCPair(ctx, who.Tenant, pairID)
+func (c *call) post(document index.Document, pairID int) (written index.Written, err error) {
+	pair, err := c.Directory.CCPair(c.ctx, c.who.Tenant, pairID)
 	if err != nil {
 		return written, err
 	}
-	documents, err := s.Index(ctx, who.Tenant, true)
+	documents, err := c.Index(c.ctx, c.who.Tenant, true)
 	if err != nil {
 		return written, err
 	}
@@ -111,16 +110,16 @@ func (s *Server) post(ctx context.Context, who directory.Principal, document ind
 		if terms, decided := pair.Terms(); decided {
 			document.Access = terms
 		}
-		now, err := writePosted(ctx, documents, index.Batch{Upsert: []index.Document{document}, Owns: ownedByPosts})
+		now, err := writePosted(c.ctx, documents, index.Batch{Upsert: []index.Document{document}, Owns: ownedByPosts})
 		if err != nil {
 			return written, err
 		}
 		if first {
 			written = now
 		}
-		again, err := s.Directory.CCPair(ctx, who.Tenant, pairID)
+		again, err := c.Directory.CCPair(c.ctx, c.who.Tenant, pairID)
 		if errors.Is(err, directory.ErrNotFound) {
-			_, gone := writePosted(ctx, documents, index.Batch{
+			_, gone := writePosted(c.ctx, documents, index.Batch{
 				Delete: []string{document.ID}, Cursors: ingest.RefillCursors(), Owns: ownedBy(pair),
 			})
 			return written, errors.Join(err, gone)
@@ -134,8 +133,8 @@ func (s *Server) post(ctx context.Context, who directory.Principal, document ind
 
 // removeDocumentSet removes a document set, but not its documents. A set with added files is refused: the next sync
 // would create it again.
-func (s *Server) removeDocumentSet(d *directory.Directory, ctx context.Context, tenant, name string) error {
-	added, err := s.addedTo(ctx, tenant, name)
+func (c *call) removeDocumentSet(name string) error {
+	added, err := c.addedTo(name)
 	if err != nil {
 		return err
 	}
@@ -143,15 +142,15 @@ func (s *Server) removeDocumentSet(d *directory.Directory, ctx context.Context, 
 		return directory.InputError{Reason: fmt.Sprintf("document set %q contains %s of the local library; to remove "+
 			"the documents and the set, run quarry remove --set", name, text.Count(added, "document"))}
 	}
-	return d.RemoveDocumentSet(ctx, tenant, name)
+	return c.Directory.RemoveDocumentSet(c.ctx, c.who.Tenant, name)
 }
 
 // addedTo counts the documents of a set that do not come from a connector.
-func (s *Server) addedTo(ctx context.Context, tenant, set string) (n int, err error) {
-	err = s.reading(ctx, tenant, func(snapshot index.Snapshot) error {
-		ids, err := snapshot.DocumentIDs(ctx, index.Selector{Set: set})
+func (c *call) addedTo(set string) (n int, err error) {
+	err = c.read(func(snapshot index.Snapshot) error {
+		ids, err := snapshot.DocumentIDs(c.ctx, index.Selector{Set: set})
 		for batch := range slices.Chunk(ids, documentBatch) {
-			stored, err := snapshot.Documents(ctx, batch, index.Access{All: true})
+			stored, err := snapshot.Documents(c.ctx, batch, index.Access{All: true})
 			if err != nil {
 				return err
 			}
@@ -166,39 +165,40 @@ func (s *Server) addedTo(ctx context.Context, tenant, set string) (n int, err er
 	return n, err
 }
 
-// ingest answers POST /onyx-api/ingestion, once the document can be found.
-func (s *Server) ingest(c *call) (any, error) {
+// postDocument answers POST /onyx-api/ingestion, once the document can be found.
+func postDocument(c *call) (any, error) {
 	posted := decodeDocument(c.fields)
 	connector := c.whole("cc_pair_id", -maxChunkNumber, maxChunkNumber)
 	if err := c.failure(); err != nil {
 		return nil, err
 	}
-	document, err := ingest.FromIngestion(posted, s.Now())
+	document, err := ingest.FromIngestion(posted, c.Now())
 	if err != nil {
 		return nil, invalid(problem{kind: "value_error", where: []any{"body", "document"}, text: "Value error, " + err.Error()})
 	}
-	if err := s.refuseTaken(c, document.ID); err != nil {
+	if err := c.refuseTaken(document.ID); err != nil {
 		return nil, err
 	}
-	written, err := s.store(c.Context(), c.who, document, posted.ExternalAccess != nil, connector)
+	written, err := c.store(document, posted.ExternalAccess != nil, connector)
 	if err != nil {
 		return nil, err
 	}
-	s.Changed(c.who.Tenant)
+	c.Changed(c.who.Tenant)
 	return wire.IngestionResponse{DocumentID: document.ID, AlreadyExisted: written.Added == 0}, nil
 }
 
 // refuseTaken refuses an id for a posted document that reads as another one's: as the public id or a ref of the document
 // of a file, or as a short ref.
-func (s *Server) refuseTaken(c *call, id string) error {
-	return s.reading(c.Context(), c.who.Tenant, func(snapshot index.Snapshot) error {
-		edge, err := s.edge(c.Context(), c.who.Tenant, snapshot, index.Access{All: true})
+func (c *call) refuseTaken(id string) error {
+	return c.read(func(snapshot index.Snapshot) error {
+		edge, err := c.edge(snapshot)
 		if err != nil {
 			return err
 		}
+		edge.access = index.Access{All: true}
 		public, _ := edge.names.Stored(id)
 		ofPublic, _, _ := wire.SplitRef(public)
-		found, err := snapshot.Documents(c.Context(), []string{id, public, ofPublic}, edge.access)
+		found, err := snapshot.Documents(c.ctx, []string{id, public, ofPublic}, edge.access)
 		if err != nil || len(found) > 0 && found[0].ID == id {
 			return err // the document itself, which Write refuses to replace if it is another's
 		}
@@ -211,7 +211,7 @@ func (s *Server) refuseTaken(c *call, id string) error {
 		if !isShort {
 			return nil
 		}
-		hashes, err := edge.hashes(c.Context(), short)
+		hashes, err := edge.hashes(short)
 		if err == nil && len(hashes) > 0 {
 			err = coded(http.StatusConflict, "CONFLICT",
 				"The id reads as the short ref of another document; choose another one.")
@@ -221,30 +221,30 @@ func (s *Server) refuseTaken(c *call, id string) error {
 }
 
 // ingested answers GET /onyx-api/ingestion: the posted documents that the caller may see.
-func (s *Server) ingested(c *call) (any, error) { return s.postedBy(c, index.Selector{Posted: true}) }
+func ingested(c *call) (any, error) { return c.postedBy(index.Selector{Posted: true}) }
 
 // ingestedFor answers GET /onyx-api/connector-docs/{id}: those of a connector.
-func (s *Server) ingestedFor(c *call) (any, error) {
+func ingestedFor(c *call) (any, error) {
 	id := c.pathNumber("id", "cc_pair_id")
 	if err := c.failure(); err != nil {
 		return nil, err
 	}
-	pair, err := s.Directory.CCPair(c.Context(), c.who.Tenant, id)
+	pair, err := c.Directory.CCPair(c.ctx, c.who.Tenant, id)
 	if errors.Is(err, directory.ErrNotFound) {
 		err = forbidden("Connection not found for current user's permissions")
 	}
 	if err != nil {
 		return nil, err
 	}
-	return s.postedBy(c, index.Selector{Origin: pair.Origin()})
+	return c.postedBy(index.Selector{Origin: pair.Origin()})
 }
 
-func (s *Server) postedBy(c *call, by index.Selector) (any, error) {
+func (c *call) postedBy(by index.Selector) (any, error) {
 	return c.view(func(snapshot index.Snapshot) (any, error) {
 		documents := []wire.IngestedDocument{}
-		ids, err := snapshot.DocumentIDs(c.Context(), by)
+		ids, err := snapshot.DocumentIDs(c.ctx, by)
 		for batch := range slices.Chunk(ids, documentBatch) {
-			stored, err := snapshot.Documents(c.Context(), batch, c.who.Access())
+			stored, err := snapshot.Documents(c.ctx, batch, c.who.Access())
 			if err != nil {
 				return nil, err
 			}
@@ -258,15 +258,15 @@ func (s *Server) postedBy(c *call, by index.Selector) (any, error) {
 
 // removeIngested answers DELETE /onyx-api/ingestion/{id}. Who may post documents may delete any posted one, seen or
 // not.
-func (s *Server) removeIngested(c *call) (any, error) {
+func removeIngested(c *call) (any, error) {
 	id := c.PathValue("id")
-	documents, err := s.Index(c.Context(), c.who.Tenant, false)
+	documents, err := c.Index(c.ctx, c.who.Tenant, false)
 	if err != nil {
 		return nil, err
 	}
 	var stored []index.Stored
-	err = view(c.Context(), documents, func(snapshot index.Snapshot) (err error) {
-		stored, err = snapshot.Documents(c.Context(), []string{id}, index.Access{All: true})
+	err = view(c.ctx, documents, func(snapshot index.Snapshot) (err error) {
+		stored, err = snapshot.Documents(c.ctx, []string{id}, index.Access{All: true})
 		return err
 	})
 	switch {
@@ -277,26 +277,25 @@ func (s *Server) removeIngested(c *call) (any, error) {
 	case !ownedByPosts(stored[0].Origin):
 		return nil, coded(http.StatusBadRequest, "VALIDATION_ERROR", "Document was not created via the ingestion API")
 	}
-	_, err = writePosted(c.Context(), documents, index.Batch{Delete: []string{id}, Cursors: ingest.RefillCursors(),
+	_, err = writePosted(c.ctx, documents, index.Batch{Delete: []string{id}, Cursors: ingest.RefillCursors(),
 		Owns: ownedByPosts})
 	return nil, err
 }
 
 // store writes a posted document. Without a connector the document's own access applies, or it is public. A document of
 // a synced connector that names nobody is visible to nobody.
-func (s *Server) store(ctx context.Context, who directory.Principal, document index.Document, hasAccess bool,
-	connector *int) (index.Written, error) {
+func (c *call) store(document index.Document, hasAccess bool, connector *int) (index.Written, error) {
 	if connector != nil {
 		if !hasAccess {
 			document.Access = []string{}
 		}
-		return s.post(ctx, who, document, *connector)
+		return c.post(document, *connector)
 	}
-	documents, err := s.Index(ctx, who.Tenant, true)
+	documents, err := c.Index(c.ctx, c.who.Tenant, true)
 	if err != nil {
 		return index.Written{}, err
 	}
-	return writePosted(ctx, documents, index.Batch{Upsert: []index.Document{document}, Owns: ownedByPosts})
+	return writePosted(c.ctx, documents, index.Batch{Upsert: []index.Document{document}, Owns: ownedByPosts})
 }
 
 // decodeDocument reads the document of an ingestion request.
@@ -331,30 +330,30 @@ func setName(set directory.DocumentSet) string { return set.Name }
 // matchSets creates and removes sets to match the documents. It removes a set without documents, unless an added folder
 // still puts documents in it and the set is not the removed one: an empty folder must not turn searches of its set into
 // errors. It creates a set again when it has documents.
-func (s *Server) matchSets(ctx context.Context, who directory.Principal, documents index.Index, removed string) error {
-	used, err := ingest.Sets(ctx, documents)
+func (w *work) matchSets(removed string) error {
+	used, err := ingest.Sets(w.ctx, w.documents)
 	if err != nil {
 		return err
 	}
-	sets, err := s.Directory.DocumentSets(ctx, who)
+	sets, err := w.Directory.DocumentSets(w.ctx, w.who)
 	if err != nil {
 		return err
 	}
 	names := mapped(sets, setName)
-	empty, err := emptySets(ctx, documents, slices.Concat(names, used))
+	empty, err := w.emptySets(slices.Concat(names, used))
 	if err != nil {
 		return err
 	}
 	for _, name := range used {
 		if !slices.Contains(names, name) && !slices.Contains(empty, name) {
-			if err := s.Directory.EnsureDocumentSet(ctx, who.Tenant, name); err != nil {
+			if err := w.Directory.EnsureDocumentSet(w.ctx, w.who.Tenant, name); err != nil {
 				return err
 			}
 		}
 	}
 	for _, name := range names {
 		if slices.Contains(empty, name) && (name == removed || !slices.Contains(used, name)) {
-			if err := s.Directory.ForgetDocumentSet(ctx, who.Tenant, name); err != nil {
+			if err := w.Directory.ForgetDocumentSet(w.ctx, w.who.Tenant, name); err != nil {
 				return err
 			}
 		}
@@ -363,16 +362,16 @@ func (s *Server) matchSets(ctx context.Context, who directory.Principal, documen
 }
 
 // emptySets returns those of the named sets that have no documents.
-func emptySets(ctx context.Context, documents index.Index, names []string) ([]string, error) {
+func (w *work) emptySets(names []string) ([]string, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
-	snapshot, err := documents.Snapshot(ctx)
+	snapshot, err := w.documents.Snapshot(w.ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer snapshot.Close()
-	counts, err := snapshot.Facets(ctx, index.Filter{Access: index.Access{All: true}})
+	counts, err := snapshot.Facets(w.ctx, index.Filter{Access: index.Access{All: true}})
 	if err != nil {
 		return nil, fmt.Errorf("count the documents of sets: %w", err)
 	}
@@ -385,7 +384,7 @@ func emptySets(ctx context.Context, documents index.Index, names []string) ([]st
 		if nonempty[name] {
 			continue
 		}
-		ids, err := snapshot.DocumentIDs(ctx, index.Selector{Set: name}) // hidden ones are not counted
+		ids, err := snapshot.DocumentIDs(w.ctx, index.Selector{Set: name}) // hidden ones are not counted
 		if err != nil {
 			return nil, fmt.Errorf("list the documents of set %q: %w", name, err)
 		}

@@ -186,7 +186,7 @@ func decodeChat(f *fields) (chatRequest, error) {
 	request.forced = f.whole("forced_tool_id", -1<<53, 1<<53)
 	request.mocked = f.optionalText("mock_llm_response", maxChatRunes) != nil
 	request.ChatSessionID = f.sessionID("chat_session_id")
-	request.ChatSessionInfo = nested(f, "chat_session_info", (*fields).newSession)
+	request.ChatSessionInfo = nested(f, "chat_session_info", (*fields).sessionInfo)
 	if request.ChatSessionID != "" && request.ChatSessionInfo != nil {
 		f.conflict("Only one of chat_session_id or chat_session_info should be provided, not both")
 	}
@@ -231,8 +231,8 @@ func (f *fields) sessionID(name string) string {
 	return f.uuid(mustJSON(*text), name)
 }
 
-// newSession reads the properties of a new session.
-func (f *fields) newSession() wire.ChatSessionInfo {
+// sessionInfo reads the properties of a new session.
+func (f *fields) sessionInfo() wire.ChatSessionInfo {
 	info := wire.ChatSessionInfo{ProjectID: f.whole("project_id", 0, 1<<53), Incognito: f.boolean("incognito", false),
 		IncognitoID: f.sessionID("incognito_session_id")}
 	if id := readPersonaID(f); id != nil {

@@ -13,19 +13,19 @@ import (
 )
 
 // directoryRoutes returns the routes that create connectors, groups, document sets and agents.
-func (s *Server) directoryRoutes() []route {
+func directoryRoutes() []route {
 	const admin = directory.PermissionAdmin
 	return []route{
 		withBody("POST /manage/admin/connector", admin, addConnector, large),
 		withBody("POST /manage/credential", admin, addCredential, large),
 		withBody("PUT /manage/connector/{connector}/credential/{credential}", admin, addPair),
-		withBody("POST /manage/admin/document-set", admin, s.addDocumentSet, large),
-		withBody("PATCH /manage/admin/document-set", admin, s.changeDocumentSet, large),
-		noBody("DELETE /manage/admin/document-set/{id}", admin, s.deleteDocumentSet),
-		noBody("GET /manage/connector", directory.PermissionReadConnectors, s.connectors),
-		noBody("GET /manage/connector/{id}", directory.PermissionReadConnectors, s.connector),
-		withBody("POST /persona", directory.PermissionAddAgents, s.addPersona, large, changes),
-		withBody("PATCH /persona/{id}", directory.PermissionBasic, s.changePersona, large, changes),
+		withBody("POST /manage/admin/document-set", admin, addDocumentSet, large),
+		withBody("PATCH /manage/admin/document-set", admin, changeDocumentSet, large),
+		noBody("DELETE /manage/admin/document-set/{id}", admin, deleteDocumentSet),
+		noBody("GET /manage/connector", directory.PermissionReadConnectors, connectors),
+		noBody("GET /manage/connector/{id}", directory.PermissionReadConnectors, connector),
+		withBody("POST /persona", directory.PermissionAddAgents, addPersona, large, changes),
+		withBody("PATCH /persona/{id}", directory.PermissionBasic, changePersona, large, changes),
 		noBody("DELETE /persona/{id}", directory.PermissionBasic, removePersona, changes),
 		noBody("GET /persona/labels", directory.PermissionBasic, noLabels),
 		noBody("GET /tool", directory.PermissionBasic, tools),
@@ -63,7 +63,7 @@ func addConnector(c *call) (any, error) {
 	if err := c.failure(); err != nil {
 		return nil, err
 	}
-	id, err := c.server.Directory.AddConnector(c.Context(), c.who.Tenant, name, source)
+	id, err := c.Directory.AddConnector(c.ctx, c.who.Tenant, name, source)
 	return wire.Created{ID: id}, err
 }
 
@@ -76,8 +76,8 @@ func addCredential(c *call) (any, error) {
 	if err := c.failure(); err != nil {
 		return nil, err
 	}
-	id, err := c.server.Directory.AddCredential(c.Context(), c.who.Tenant, name, source)
-	made := wireCredential(id, name, source, directory.Timestamp(c.server.Now()))
+	id, err := c.Directory.AddCredential(c.ctx, c.who.Tenant, name, source)
+	made := wireCredential(id, name, source, directory.Timestamp(c.Now()))
 	return wire.Created{ID: id, Credential: &made}, err
 }
 
@@ -98,7 +98,7 @@ func addPair(c *call) (any, error) {
 	if err := c.failure(); err != nil {
 		return nil, err
 	}
-	id, made, err := c.server.Directory.AddCCPair(c.Context(), c.who.Tenant, request)
+	id, made, err := c.Directory.AddCCPair(c.ctx, c.who.Tenant, request)
 	text := "Created new association between connector and credential"
 	if !made {
 		text = "The connector already has this credential"
@@ -141,21 +141,21 @@ func (c *call) readSet(doing string) (directory.SetDetails, error) {
 }
 
 // addDocumentSet answers POST /manage/admin/document-set.
-func (s *Server) addDocumentSet(c *call) (any, error) {
+func addDocumentSet(c *call) (any, error) {
 	details, err := c.readSet("create")
 	if err != nil {
 		return nil, err
 	}
-	id, err := s.Directory.CreateDocumentSet(c.Context(), c.who.Tenant, details)
+	id, err := c.Directory.CreateDocumentSet(c.ctx, c.who.Tenant, details)
 	if err == nil {
-		err = s.SyncConnectors(c.Context(), c.who.Tenant)
+		err = c.SyncConnectors(c.ctx, c.who.Tenant)
 	}
 	return id, err
 }
 
 // setNumbered returns the document set with an id.
 func (c *call) setNumbered(id int) (directory.DocumentSet, error) {
-	sets, err := setsByID(c.Context(), c.server.Directory, c.who, []int{id})
+	sets, err := c.setsByID([]int{id})
 	if err != nil {
 		return directory.DocumentSet{}, err
 	}
@@ -163,7 +163,7 @@ func (c *call) setNumbered(id int) (directory.DocumentSet, error) {
 }
 
 // changeDocumentSet answers PATCH /manage/admin/document-set. A set with added files keeps its name, which they name.
-func (s *Server) changeDocumentSet(c *call) (any, error) {
+func changeDocumentSet(c *call) (any, error) {
 	id := 0
 	if c.require("id") {
 		id = c.wholeOr("id", 0, 0, 1<<53)
@@ -177,7 +177,7 @@ func (s *Server) changeDocumentSet(c *call) (any, error) {
 		return nil, err
 	}
 	if details.ID = id; details.Name != known.Name {
-		added, err := s.addedTo(c.Context(), c.who.Tenant, known.Name)
+		added, err := c.addedTo(known.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -185,14 +185,14 @@ func (s *Server) changeDocumentSet(c *call) (any, error) {
 			return nil, coded(http.StatusBadRequest, "VALIDATION_ERROR", "A document set with added files cannot be renamed")
 		}
 	}
-	if err := s.Directory.UpdateDocumentSet(c.Context(), c.who.Tenant, details); err != nil {
+	if err := c.Directory.UpdateDocumentSet(c.ctx, c.who.Tenant, details); err != nil {
 		return nil, err
 	}
-	return nil, s.SyncConnectors(c.Context(), c.who.Tenant)
+	return nil, c.SyncConnectors(c.ctx, c.who.Tenant)
 }
 
 // deleteDocumentSet answers DELETE /manage/admin/document-set/{id}.
-func (s *Server) deleteDocumentSet(c *call) (any, error) {
+func deleteDocumentSet(c *call) (any, error) {
 	id := c.pathNumber("id", "document_set_id")
 	if err := c.failure(); err != nil {
 		return nil, err
@@ -202,28 +202,28 @@ func (s *Server) deleteDocumentSet(c *call) (any, error) {
 		return nil, err
 	}
 	var refused directory.InputError
-	switch err := s.removeDocumentSet(s.Directory, c.Context(), c.who.Tenant, set.Name); {
+	switch err := c.removeDocumentSet(set.Name); {
 	case errors.As(err, &refused):
 		return nil, coded(http.StatusBadRequest, "VALIDATION_ERROR", "%s", refused.Reason)
 	case err != nil:
 		return nil, err
 	}
-	return nil, s.SyncConnectors(c.Context(), c.who.Tenant)
+	return nil, c.SyncConnectors(c.ctx, c.who.Tenant)
 }
 
 // connectors answers GET /manage/connector.
-func (s *Server) connectors(c *call) (any, error) {
-	connectors, err := s.Directory.Connectors(c.Context(), c.who.Tenant, 0)
+func connectors(c *call) (any, error) {
+	connectors, err := c.Directory.Connectors(c.ctx, c.who.Tenant, 0)
 	return mapped(connectors, wireConnectorOf), err
 }
 
 // connector answers GET /manage/connector/{id}.
-func (s *Server) connector(c *call) (any, error) {
+func connector(c *call) (any, error) {
 	id := c.pathNumber("id", "connector_id")
 	if err := c.failure(); err != nil {
 		return nil, err
 	}
-	found, err := s.Directory.Connectors(c.Context(), c.who.Tenant, id)
+	found, err := c.Directory.Connectors(c.ctx, c.who.Tenant, id)
 	if err != nil {
 		return nil, err
 	}
@@ -278,7 +278,7 @@ func listTokens(c *call) (any, error) {
 	if c.who.Owner {
 		user = ""
 	}
-	tokens, err := c.server.Directory.ListTokens(c.Context(), c.who.Tenant, user)
+	tokens, err := c.Directory.ListTokens(c.ctx, c.who.Tenant, user)
 	if !c.who.Owner {
 		slices.Reverse(tokens)
 	}
@@ -309,7 +309,7 @@ func addToken(c *call) (any, error) {
 	if err := checkChosen(c.who, request.Scopes); err != nil && !c.who.Owner {
 		return nil, err
 	}
-	token, secret, err := c.server.Directory.AddToken(c.Context(), request)
+	token, secret, err := c.Directory.AddToken(c.ctx, request)
 	return wire.NewAccessToken{AccessToken: token.Wire(), Token: secret}, err
 }
 
@@ -341,9 +341,9 @@ func deleteToken(c *call) (any, error) {
 	if c.who.Owner {
 		user, missing = "", directory.MissingError{Kind: directory.KindToken, Named: strconv.Itoa(id)}
 	}
-	absent, err := c.server.Directory.IsAbsent(c.Context()) // revoking would create it
+	absent, err := c.Directory.IsAbsent(c.ctx) // revoking would create it
 	if err == nil && !absent {
-		err = c.server.Directory.RevokeToken(c.Context(), c.who.Tenant, user, id)
+		err = c.Directory.RevokeToken(c.ctx, c.who.Tenant, user, id)
 	}
 	if absent || errors.Is(err, directory.ErrNotFound) {
 		err = missing

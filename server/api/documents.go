@@ -28,11 +28,11 @@ func (f *fields) documentID() string { return f.requireText("document_id", 1, ma
 // says the passage.
 func (c *call) viewDocument(named string, do func(edge, index.Stored, *int) (any, error)) (any, error) {
 	return c.view(func(snapshot index.Snapshot) (any, error) {
-		edge, err := c.server.edge(c.Context(), c.who.Tenant, snapshot, c.who.Access())
+		edge, err := c.edge(snapshot)
 		if err != nil {
 			return nil, err
 		}
-		document, passage, err := edge.cited(c.Context(), named)
+		document, passage, err := edge.cited(named)
 		if err != nil {
 			return nil, err
 		}
@@ -62,8 +62,8 @@ func damagedDocument() failure {
 }
 
 // readChunks reads chunks from to to of a document that the caller may see.
-func (e edge) readChunks(ctx context.Context, id string, from, to int) ([]index.Chunk, error) {
-	chunks, err := e.snapshot.Chunks(ctx, id, from, to, e.access)
+func (e edge) readChunks(id string, from, to int) ([]index.Chunk, error) {
+	chunks, err := e.snapshot.Chunks(e.ctx, id, from, to, e.access)
 	if errors.Is(err, fault.ErrNotFound) {
 		return nil, detailed(http.StatusNotFound, documentNotFound)
 	}
@@ -89,11 +89,11 @@ func documentChunks(c *call) (any, error) {
 		if from >= document.ChunkCount {
 			return answer, nil
 		}
-		c.server.openings.add(c.who.Tenant, document.ID)
-		chunks, err := edge.readChunks(c.Context(), document.ID, from, to)
+		c.openings.add(c.who.Tenant, document.ID)
+		chunks, err := edge.readChunks(document.ID, from, to)
 		var found index.Result
 		if query != "" && err == nil { // of no passages: only for its words, as they match
-			found, err = edge.snapshot.Search(c.Context(), index.Query{Text: query, PrefixIfUnknown: true,
+			found, err = edge.snapshot.Search(c.ctx, index.Query{Text: query, PrefixIfUnknown: true,
 				Filter: index.Filter{Access: c.who.Access()}})
 		}
 		for i, chunk := range chunks {
@@ -130,7 +130,7 @@ func documentSize(c *call) (any, error) {
 	return c.viewDocument(c.documentID(), func(edge edge, document index.Stored, _ *int) (any, error) {
 		size := wire.DocumentSize{NumChunks: document.ChunkCount}
 		for from := 0; from < document.ChunkCount; from += wire.MaxChunksPerRequest {
-			chunks, err := edge.readChunks(c.Context(), document.ID, from, from+wire.MaxChunksPerRequest-1)
+			chunks, err := edge.readChunks(document.ID, from, from+wire.MaxChunksPerRequest-1)
 			if err != nil {
 				return nil, err
 			}
@@ -149,7 +149,7 @@ func chunkInfo(c *call) (any, error) {
 		number = c.wholeOr("chunk_id", 0, -maxChunkNumber, maxChunkNumber)
 	}
 	info, err := c.viewDocument(id, func(edge edge, document index.Stored, _ *int) (any, error) {
-		chunks, err := edge.readChunks(c.Context(), document.ID, number, number)
+		chunks, err := edge.readChunks(document.ID, number, number)
 		switch {
 		case err != nil:
 			return nil, err

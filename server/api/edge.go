@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"quarry/client/wire"
-	"quarry/server/directory"
 	"quarry/server/index"
 	"quarry/server/ingest"
 )
@@ -18,6 +17,7 @@ import (
 // them as they are stored, with paths of this machine: whoever comes over a listener, an administrator too, gets the
 // short names of what was added in their place. Both may send either form.
 type edge struct {
+	ctx       context.Context // of the request
 	names     *ingest.Names
 	owner     bool
 	documents index.Index
@@ -31,22 +31,22 @@ type versionedNames struct {
 	names   *ingest.Names
 }
 
-// edge returns the edge of a request that reads a snapshot of a tenant's library.
-func (s *Server) edge(ctx context.Context, tenant string, snapshot index.Snapshot, access index.Access) (edge, error) {
-	documents, err := s.Index(ctx, tenant, false)
+// edge returns the edge of a request that reads a snapshot of the caller's library.
+func (c *call) edge(snapshot index.Snapshot) (edge, error) {
+	documents, err := c.Index(c.ctx, c.who.Tenant, false)
 	if err != nil {
 		return edge{}, err
 	}
-	e := edge{owner: !isListener(ctx), documents: documents, snapshot: snapshot, access: access}
+	e := edge{ctx: c.ctx, owner: !isListener(c.ctx), documents: documents, snapshot: snapshot, access: c.who.Access()}
 	version := snapshot.Version()
-	if known, ok := s.names.Load(tenant); ok && known.(versionedNames).version == version {
+	if known, ok := c.names.Load(c.who.Tenant); ok && known.(versionedNames).version == version {
 		e.names = known.(versionedNames).names
 		return e, nil
 	}
-	if e.names, err = ingest.LoadNames(ctx, documents); err != nil {
+	if e.names, err = ingest.LoadNames(c.ctx, documents); err != nil {
 		return edge{}, err
 	}
-	s.names.Store(tenant, versionedNames{version, e.names})
+	c.names.Store(c.who.Tenant, versionedNames{version, e.names})
 	return e, nil
 }
 
@@ -60,7 +60,7 @@ func (e edge) id(stored string) string {
 
 // stored returns the stored form of an id or ref that the caller sent. An id that exists as it is wins, then a public
 // one, then a short one. What the caller may not see is treated like what does not exist.
-func (e edge) stored(ctx context.Context, sent string) (string, error) {
+func (e edge) stored(sent string) (string, error) {
 	public, isPublic := e.names.Stored(sent)
 	hash, rest, isShort := wire.SplitShort(sent)
 	if !isPublic && !isShort {
@@ -68,14 +68,14 @@ func (e edge) stored(ctx context.Context, sent string) (string, error) {
 	}
 	id, _, _ := wire.SplitRef(sent)
 	publicID, _, _ := wire.SplitRef(public)
-	found, err := e.snapshot.Documents(ctx, []string{sent, id, public, publicID}, e.access)
+	found, err := e.snapshot.Documents(e.ctx, []string{sent, id, public, publicID}, e.access)
 	switch {
 	case err != nil || len(found) > 0 && (found[0].ID == sent || found[0].ID == id):
 		return sent, err
 	case len(found) > 0 || !isShort:
 		return public, nil
 	}
-	hashes, err := e.hashes(ctx, hash)
+	hashes, err := e.hashes(hash)
 	if err != nil || len(hashes) == 0 {
 		return public, err
 	}
@@ -88,12 +88,12 @@ func (e edge) stored(ctx context.Context, sent string) (string, error) {
 }
 
 // hashes returns the hashes that begin with a text, by the ids of their documents, which the caller may see.
-func (e edge) hashes(ctx context.Context, beginning string) (map[string]string, error) {
-	hashes, err := e.names.Hashes(ctx, e.documents, beginning)
+func (e edge) hashes(beginning string) (map[string]string, error) {
+	hashes, err := e.names.Hashes(e.ctx, e.documents, beginning)
 	if err != nil || len(hashes) == 0 {
 		return nil, err
 	}
-	seen, err := e.snapshot.Documents(ctx, slices.Collect(maps.Keys(hashes)), e.access)
+	seen, err := e.snapshot.Documents(e.ctx, slices.Collect(maps.Keys(hashes)), e.access)
 	maps.DeleteFunc(hashes, func(id, _ string) bool {
 		return !slices.ContainsFunc(seen, func(d index.Stored) bool { return d.ID == id })
 	})
@@ -102,9 +102,9 @@ func (e edge) hashes(ctx context.Context, beginning string) (map[string]string, 
 
 // shortRef returns the short ref of a passage: the shortest beginning of its document's hash that no other document has
 // which the caller may see. It is empty if the hash is not stored, or that of another such document too.
-func (e edge) shortRef(ctx context.Context, id string, chunk int) string {
+func (e edge) shortRef(id string, chunk int) string {
 	hash := e.names.Hash(id)
-	alike, err := e.hashes(ctx, hash[:wire.ShortestID])
+	alike, err := e.hashes(hash[:wire.ShortestID])
 	if err != nil || alike[id] != hash {
 		return ""
 	}
@@ -122,15 +122,15 @@ func (e edge) shortRef(ctx context.Context, id string, chunk int) string {
 }
 
 // storedIDs puts the stored form in the place of ids that a caller sent.
-func (s *Server) storedIDs(ctx context.Context, who directory.Principal, ids []string) error {
+func (c *call) storedIDs(ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	return s.reading(ctx, who.Tenant, func(snapshot index.Snapshot) error {
-		edge, err := s.edge(ctx, who.Tenant, snapshot, who.Access())
+	return c.read(func(snapshot index.Snapshot) error {
+		edge, err := c.edge(snapshot)
 		for i := range ids {
 			if err == nil {
-				ids[i], err = edge.stored(ctx, ids[i])
+				ids[i], err = edge.stored(ids[i])
 			}
 		}
 		return err
@@ -139,7 +139,7 @@ func (s *Server) storedIDs(ctx context.Context, who directory.Principal, ids []s
 
 // narrow puts the caller's ids in the place of those of an answer, and adds short refs to its results. Those without a
 // link that the caller could open get their permalink.
-func (e edge) narrow(ctx context.Context, response *wire.SearchResponse) {
+func (e edge) narrow(response *wire.SearchResponse) {
 	for number, id := range response.CitationMapping {
 		response.CitationMapping[number] = e.id(id)
 	}
@@ -151,7 +151,7 @@ func (e edge) narrow(ctx context.Context, response *wire.SearchResponse) {
 	for i := range response.Results {
 		result := &response.Results[i]
 		if result.ShortRef == "" { // else it is that of a federated source
-			result.ShortRef = e.shortRef(ctx, result.DocumentID, result.ChunkInd)
+			result.ShortRef = e.shortRef(result.DocumentID, result.ChunkInd)
 		}
 		result.DocumentID, result.Ref = e.id(result.DocumentID), e.id(result.Ref)
 		for j := range result.AlsoIn {

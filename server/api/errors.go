@@ -432,12 +432,12 @@ type chatFailure struct {
 }
 
 // chatError describes why an answer failed. Only a trusted caller sees the model's own message.
-func (s *Server) chatError(ctx context.Context, err error) chatFailure {
+func (t *turn) chatError(err error) chatFailure {
 	var known *llm.Error
 	if !errors.As(err, &known) {
-		f, expected := explain(err, isTrusted(ctx))
+		f, expected := explain(err, isTrusted(t.ctx))
 		if !expected {
-			s.Log.ErrorContext(ctx, "answering failed", guard.Attr(err))
+			t.Log.ErrorContext(t.ctx, "answering failed", guard.Attr(err))
 		}
 		return chatFailure{Error: f.detail, Code: f.code, Retryable: f.status >= http.StatusInternalServerError}
 	}
@@ -451,17 +451,17 @@ func (s *Server) chatError(ctx context.Context, err error) chatFailure {
 	if known.Kind == llm.ErrRefused && (known.Status == http.StatusUnauthorized || known.Status == http.StatusForbidden) {
 		failure.Code = "AUTH_ERROR"
 	}
-	if isTrusted(ctx) {
+	if isTrusted(t.ctx) {
 		failure.Error = known.Error()
 	}
-	s.Log.WarnContext(ctx, "the language model failed", slog.String("error", known.Error()))
+	t.Log.WarnContext(t.ctx, "the language model failed", slog.String("error", known.Error()))
 	return failure
 }
 
 // refuse answers a question that cannot be answered. Streams get the line that Onyx sends, unless the caller should
 // come back later.
-func (t *turn) refuse(ctx context.Context, err error) error {
-	f, known := explain(err, isTrusted(ctx))
+func (t *turn) refuse(err error) error {
+	f, known := explain(err, isTrusted(t.ctx))
 	if !t.request.Stream || !known || f.status >= http.StatusInternalServerError || f.status == http.StatusTooManyRequests ||
 		f.status == http.StatusUnprocessableEntity {
 		return err

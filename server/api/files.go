@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -29,11 +28,11 @@ const (
 )
 
 // fileRoutes returns the routes of files attached to questions.
-func (s *Server) fileRoutes() []route {
+func fileRoutes() []route {
 	return []route{
 		{pattern: "POST /user/projects/file/upload", needs: directory.PermissionBasic, timeout: ingestTimeout,
-			maxBody: wire.MaxUploadBytes, changes: true, respond: s.uploadFiles},
-		noBody("GET /chat/file/{id}", directory.PermissionBasic, s.downloadFile),
+			maxBody: wire.MaxUploadBytes, changes: true, respond: uploadFiles},
+		noBody("GET /chat/file/{id}", directory.PermissionBasic, downloadFile),
 	}
 }
 
@@ -45,7 +44,7 @@ type uploaded struct {
 
 // uploadFiles answers POST /user/projects/file/upload. Files that ingest reads are accepted; they can be used in
 // questions at once.
-func (s *Server) uploadFiles(c *call) (any, error) {
+func uploadFiles(c *call) (any, error) {
 	files, form, err := readUpload(c.Request)
 	if err != nil {
 		return nil, err
@@ -72,13 +71,13 @@ func (s *Server) uploadFiles(c *call) (any, error) {
 			reject("pictures cannot be read: the model of this server gets text only")
 			continue
 		}
-		text, err := ingest.TextOf(c.Context(), s.Local.Readers, file.name, file.data)
+		text, err := ingest.TextOf(c.ctx, c.Local.Readers, file.name, file.data)
 		if err != nil {
 			reject(err.Error())
 			continue
 		}
-		kept := s.newFile(c.who, file, text)
-		if err := s.Chats(c.who.Tenant).AddFile(c.Context(), kept, file.data); err != nil {
+		kept := c.newFile(file, text)
+		if err := c.Chats(c.who.Tenant).AddFile(c.ctx, kept, file.data); err != nil {
 			return nil, err
 		}
 		answered.UserFiles = append(answered.UserFiles, userFile(c.who, kept, temporaryID(ids, file)))
@@ -86,9 +85,9 @@ func (s *Server) uploadFiles(c *call) (any, error) {
 	return answered, nil
 }
 
-func (s *Server) newFile(who directory.Principal, file uploaded, content string) chat.File {
-	now := s.Now()
-	return chat.File{ID: uuid.NewString(), UserID: chatUser(who), Name: file.name, Media: file.media, Type: chatFileType(file.name),
+func (c *call) newFile(file uploaded, content string) chat.File {
+	now := c.Now()
+	return chat.File{ID: uuid.NewString(), UserID: chatUser(c.who), Name: file.name, Media: file.media, Type: chatFileType(file.name),
 		Text: content, Tokens: text.EstimateTokens(content), Created: now, Used: now}
 }
 
@@ -198,8 +197,8 @@ func temporaryID(ids map[string]string, file uploaded) *string {
 
 // downloadFile answers GET /chat/file/{id} with an uploaded file, for the user who uploaded it. It is sent as an
 // attachment: a browser must not render it.
-func (s *Server) downloadFile(c *call) (any, error) {
-	name, media, data, err := s.Chats(c.who.Tenant).FileData(c.Context(), chatUser(c.who), c.PathValue("id"))
+func downloadFile(c *call) (any, error) {
+	name, media, data, err := c.Chats(c.who.Tenant).FileData(c.ctx, chatUser(c.who), c.PathValue("id"))
 	if errors.Is(err, chat.ErrNotFound) {
 		err = detailed(http.StatusNotFound, fileNotFound)
 	}
@@ -218,7 +217,7 @@ func (s *Server) downloadFile(c *call) (any, error) {
 }
 
 // attached reads the files of a question, and those of its agent and of earlier messages that still exist.
-func (s *Server) attached(ctx context.Context, who directory.Principal, agent []directory.File, asked []wire.ChatFile, history []chat.Message) (
+func (c *call) attached(agent []directory.File, asked []wire.ChatFile, history []chat.Message) (
 	files []chat.File, named []wire.ChatFile, err error) {
 	wanted := append([]wire.ChatFile{}, asked...)
 	for _, m := range history {
@@ -226,7 +225,7 @@ func (s *Server) attached(ctx context.Context, who directory.Principal, agent []
 	}
 	read := map[string]bool{}
 	for _, one := range agent { // its owner gave them to all who may use it
-		switch file, err := s.Chats(who.Tenant).File(ctx, one.UserID, one.ID); {
+		switch file, err := c.Chats(c.who.Tenant).File(c.ctx, one.UserID, one.ID); {
 		case err == nil:
 			files, read[one.ID] = append(files, file), true
 		case !errors.Is(err, chat.ErrNotFound):
@@ -238,7 +237,7 @@ func (s *Server) attached(ctx context.Context, who directory.Principal, agent []
 			continue
 		}
 		read[one.ID] = true
-		file, err := s.Chats(who.Tenant).File(ctx, chatUser(who), one.ID)
+		file, err := c.Chats(c.who.Tenant).File(c.ctx, chatUser(c.who), one.ID)
 		switch {
 		case err == nil:
 			files = append(files, file)

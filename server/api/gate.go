@@ -35,7 +35,7 @@ func (s *Server) Gate(options PublicOptions) *Gate {
 		options.Concurrency = DefaultConcurrency
 	}
 	g := &Gate{server: s, options: options, guard: newGuards(options, s.Now, s.Coordinator)}
-	g.visits = s.logged(s.recovered(s.mount(s.routes(), identifyVisitor, g.guard)))
+	g.visits = s.logged(s.recovered(s.mount(routes(), identifyVisitor, g.guard)))
 	return g
 }
 
@@ -43,7 +43,7 @@ func (s *Server) Gate(options PublicOptions) *Gate {
 // has no route that changes the library on this machine. With loopback, the host must be a loopback name.
 func (g *Gate) Listener(loopback bool) http.Handler {
 	s := g.server
-	listed := append(s.routes(), s.metricsRoute(g.options.OpenMetrics))
+	listed := append(routes(), metricsRoute(g.options.OpenMetrics))
 	if g.options.MCP != nil {
 		listed = append(listed, g.mcpRoute("POST /mcp"), g.mcpRoute("POST /mcp/connector"))
 	}
@@ -162,7 +162,7 @@ func (s *Server) guarded(w http.ResponseWriter, r *http.Request, route route, wh
 	done, err := guard.pending.enter(person)
 	if err != nil {
 		s.timeouts.limitRefused(w, r)
-		s.refuse(w, err)
+		s.refuseRequest(w, err)
 		return
 	}
 	defer done()
@@ -177,7 +177,7 @@ func (s *Server) guarded(w http.ResponseWriter, r *http.Request, route route, wh
 		leave, err = guard.enter(r, route, person)
 	}
 	if err != nil {
-		s.refuse(w, err)
+		s.refuseRequest(w, err)
 		return
 	}
 	ctx, cancel := context.WithCancel(r.Context())
@@ -193,8 +193,8 @@ func (s *Server) guarded(w http.ResponseWriter, r *http.Request, route route, wh
 	whole = true
 }
 
-// refuse answers a request that got no worker, and counts it.
-func (s *Server) refuse(w http.ResponseWriter, err error) {
+// refuseRequest answers a request that got no worker, and counts it.
+func (s *Server) refuseRequest(w http.ResponseWriter, err error) {
 	f, _ := explain(err, false)
 	switch f.status {
 	case http.StatusTooManyRequests:

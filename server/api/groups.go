@@ -2,7 +2,6 @@ package api
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -19,60 +18,60 @@ const (
 )
 
 // groupRoutes returns the routes of user groups.
-func (s *Server) groupRoutes() []route {
+func groupRoutes() []route {
 	const admin = directory.PermissionAdmin
 	return []route{
-		withBody("POST /manage/admin/user-group", admin, s.addGroup, large),
-		noBody("GET /manage/admin/user-group", admin, s.groups),
-		withBody("PATCH /manage/admin/user-group/rename", admin, s.renameGroup),
-		withBody("PATCH /manage/admin/user-group/{id}", admin, s.changeGroup, large),
-		withBody("POST /manage/admin/user-group/{id}/add-users", admin, s.addToGroup, large),
-		noBody("DELETE /manage/admin/user-group/{id}", admin, s.removeGroup),
-		noBody("GET /manage/user-groups/minimal", directory.PermissionBasic, s.minimalGroups),
+		withBody("POST /manage/admin/user-group", admin, addGroup, large),
+		noBody("GET /manage/admin/user-group", admin, groups),
+		withBody("PATCH /manage/admin/user-group/rename", admin, renameGroup),
+		withBody("PATCH /manage/admin/user-group/{id}", admin, changeGroup, large),
+		withBody("POST /manage/admin/user-group/{id}/add-users", admin, addToGroup, large),
+		noBody("DELETE /manage/admin/user-group/{id}", admin, removeGroup),
+		noBody("GET /manage/user-groups/minimal", directory.PermissionBasic, minimalGroups),
 	}
 }
 
 // addGroup answers POST /manage/admin/user-group.
-func (s *Server) addGroup(c *call) (any, error) {
+func addGroup(c *call) (any, error) {
 	name, users, pairs := c.requireText("name", 1, longestLabel), c.texts("user_ids"), c.numbers("cc_pair_ids")
 	if err := c.failure(); err != nil {
 		return nil, err
 	}
-	group, err := s.Directory.AddGroup(c.Context(), c.who.Tenant, name, users, pairs)
-	return s.changedGroup(c, group, err)
+	group, err := c.Directory.AddGroup(c.ctx, c.who.Tenant, name, users, pairs)
+	return c.changedGroup(group, err)
 }
 
 // renameGroup answers PATCH /manage/admin/user-group/rename.
-func (s *Server) renameGroup(c *call) (any, error) {
+func renameGroup(c *call) (any, error) {
 	id, name := 0, c.requireText("name", 1, longestLabel)
 	if c.require("id") {
 		id = c.wholeOr("id", 0, basicGroup, 1<<53)
 	}
-	return s.updateGroup(c, id, "rename", directory.GroupChange{Name: name})
+	return c.updateGroup(id, "rename", directory.GroupChange{Name: name})
 }
 
 // changeGroup answers PATCH /manage/admin/user-group/{id}.
-func (s *Server) changeGroup(c *call) (any, error) {
+func changeGroup(c *call) (any, error) {
 	id := c.pathNumber("id", "user_group_id")
 	c.require("user_ids")
 	c.require("cc_pair_ids")
-	return s.updateGroup(c, id, "change the members of",
+	return c.updateGroup(id, "change the members of",
 		directory.GroupChange{Users: listed(c.texts("user_ids")), CCPairs: listed(c.numbers("cc_pair_ids"))})
 }
 
 // addToGroup answers POST /manage/admin/user-group/{id}/add-users.
-func (s *Server) addToGroup(c *call) (any, error) {
+func addToGroup(c *call) (any, error) {
 	id := c.pathNumber("id", "user_group_id")
 	c.require("user_ids")
-	return s.updateGroup(c, id, "change the members of", directory.GroupChange{Joining: c.texts("user_ids")})
+	return c.updateGroup(id, "change the members of", directory.GroupChange{Joining: c.texts("user_ids")})
 }
 
-func (s *Server) updateGroup(c *call, id int, doing string, change directory.GroupChange) (any, error) {
+func (c *call) updateGroup(id int, doing string, change directory.GroupChange) (any, error) {
 	if err := cmp.Or(c.failure(), ofDefaultGroup(id, doing)); err != nil {
 		return nil, err
 	}
-	group, err := s.Directory.ChangeGroup(c.Context(), c.who.Tenant, id, change)
-	return s.changedGroup(c, group, err)
+	group, err := c.Directory.ChangeGroup(c.ctx, c.who.Tenant, id, change)
+	return c.changedGroup(group, err)
 }
 
 // ofDefaultGroup returns an error for the default groups, which cannot be changed.
@@ -84,14 +83,14 @@ func ofDefaultGroup(id int, doing string) error {
 }
 
 // changedGroup updates the documents of a group's connectors, and describes it.
-func (s *Server) changedGroup(c *call, group directory.Group, err error) (any, error) {
+func (c *call) changedGroup(group directory.Group, err error) (any, error) {
 	if err == nil {
-		err = s.SyncConnectors(c.Context(), c.who.Tenant)
+		err = c.SyncConnectors(c.ctx, c.who.Tenant)
 	}
 	if err != nil {
 		return nil, err
 	}
-	described, err := s.describeGroups(c.Context(), c.who, []directory.Group{group})
+	described, err := c.describeGroups([]directory.Group{group})
 	if err != nil {
 		return nil, err
 	}
@@ -99,33 +98,33 @@ func (s *Server) changedGroup(c *call, group directory.Group, err error) (any, e
 }
 
 // removeGroup answers DELETE /manage/admin/user-group/{id}.
-func (s *Server) removeGroup(c *call) (any, error) {
+func removeGroup(c *call) (any, error) {
 	id := c.pathNumber("id", "user_group_id")
 	if err := cmp.Or(c.failure(), ofDefaultGroup(id, "delete")); err != nil {
 		return nil, err
 	}
-	err := s.Directory.RemoveGroup(c.Context(), c.who.Tenant, id)
+	err := c.Directory.RemoveGroup(c.ctx, c.who.Tenant, id)
 	if _, isMissing := errors.AsType[directory.MissingError](err); isMissing {
 		return nil, coded(http.StatusNotFound, "NOT_FOUND", "User group not found")
 	}
 	if err == nil {
-		err = s.SyncConnectors(c.Context(), c.who.Tenant)
+		err = c.SyncConnectors(c.ctx, c.who.Tenant)
 	}
 	return nil, err
 }
 
 // groups answers GET /manage/admin/user-group.
-func (s *Server) groups(c *call) (any, error) {
-	groups, err := s.listGroups(c)
+func groups(c *call) (any, error) {
+	groups, err := c.listGroups()
 	if err != nil {
 		return nil, err
 	}
-	return s.describeGroups(c.Context(), c.who, groups)
+	return c.describeGroups(groups)
 }
 
 // minimalGroups answers GET /manage/user-groups/minimal: all groups for administrators, otherwise the caller's.
-func (s *Server) minimalGroups(c *call) (any, error) {
-	groups, err := s.listGroups(c)
+func minimalGroups(c *call) (any, error) {
+	groups, err := c.listGroups()
 	if !c.who.Admin {
 		groups = slices.DeleteFunc(groups, func(g directory.Group) bool {
 			return !slices.ContainsFunc(g.Members, func(m directory.User) bool { return m.ID == c.who.UserID })
@@ -137,16 +136,16 @@ func (s *Server) minimalGroups(c *call) (any, error) {
 }
 
 // listGroups reads the groups that a request asks for.
-func (s *Server) listGroups(c *call) ([]directory.Group, error) {
+func (c *call) listGroups() ([]directory.Group, error) {
 	withDefault := c.boolean("include_default", false)
 	if err := c.failure(); err != nil {
 		return nil, err
 	}
-	groups, err := s.Directory.Groups(c.Context(), c.who.Tenant)
+	groups, err := c.Directory.Groups(c.ctx, c.who.Tenant)
 	if err != nil || !withDefault {
 		return groups, err
 	}
-	users, err := s.Directory.Users(c.Context(), c.who.Tenant)
+	users, err := c.Directory.Users(c.ctx, c.who.Tenant)
 	admins, basic := directory.Group{ID: adminGroup, Name: "Admin"}, directory.Group{ID: basicGroup, Name: "Basic"}
 	for _, user := range users {
 		if user.Role == directory.RoleAdmin {
@@ -159,15 +158,15 @@ func (s *Server) listGroups(c *call) ([]directory.Group, error) {
 }
 
 // describeGroups describes groups for an administrator, with the sets and agents that they may use.
-func (s *Server) describeGroups(ctx context.Context, who directory.Principal, groups []directory.Group) ([]wire.UserGroup, error) {
-	pairs, pairsErr := s.Directory.CCPairs(ctx, who.Tenant)
-	known, knownErr := s.Directory.DocumentSets(ctx, who)
-	sets, setsErr := s.Directory.DescribeSets(ctx, known)
-	agents, agentsErr := s.Directory.Agents(ctx, who)
+func (c *call) describeGroups(groups []directory.Group) ([]wire.UserGroup, error) {
+	pairs, pairsErr := c.Directory.CCPairs(c.ctx, c.who.Tenant)
+	known, knownErr := c.Directory.DocumentSets(c.ctx, c.who)
+	sets, setsErr := c.Directory.DescribeSets(c.ctx, known)
+	agents, agentsErr := c.Directory.Agents(c.ctx, c.who)
 	if err := cmp.Or(pairsErr, knownErr, setsErr, agentsErr); err != nil {
 		return nil, err
 	}
-	personas, err := s.describeFully(ctx, who, agents)
+	personas, err := c.describeFully(agents)
 	return mapped(groups, func(g directory.Group) wire.UserGroup {
 		described := wire.UserGroup{ID: g.ID, Name: g.Name, IsUpToDate: true, IsDefault: g.ID < 0, ManagerIDs: []string{},
 			Users: mapped(g.Members, userInfo), CCPairs: wirePairs(g.CCPairs, pairs), DocumentSets: []wire.GroupSet{},

@@ -23,7 +23,7 @@ import (
 
 // libraryRoutes returns the routes that change the library on this machine. Only the owner's in-process handler has
 // them.
-func (s *Server) libraryRoutes() []route {
+func libraryRoutes() []route {
 	change := func(pattern string, do responder, traits ...func(*route)) route {
 		return withBody(pattern, identity, do, append(traits, func(r *route) { r.read = libraryFields })...)
 	}
@@ -31,10 +31,10 @@ func (s *Server) libraryRoutes() []route {
 		change("POST /library/add", libraryAdd, upTo(2*wire.MaxContent)),
 		change("POST /library/sync", librarySync, huge), change("POST /library/remove", libraryRemove, huge),
 		change("POST /library/check", libraryCheck), change("POST /library/migrate", libraryMigrate),
-		noBody("GET /library/status", identity, s.libraryStatus),
-		noBody("GET /library/model", identity, s.modelStatus),
-		withBody("POST /library/model", identity, s.testModel),
-		noBody("GET /library/file", identity, s.libraryFile),
+		noBody("GET /library/status", identity, libraryStatus),
+		noBody("GET /library/model", identity, modelStatus),
+		withBody("POST /library/model", identity, testModel),
+		noBody("GET /library/file", identity, libraryFile),
 	}
 }
 
@@ -48,17 +48,21 @@ func libraryFields(r *http.Request) *fields {
 // progress reports how far work on the library has come.
 type progress func(wire.LibraryEvent)
 
-// work changes or checks the library.
-type work func(documents index.Index, report progress) (wire.LibraryEvent, error)
+// work is a request that changes or checks the library, and reports its progress.
+type work struct {
+	*call
+	documents index.Index
+	report    progress
+}
 
 // libraryAdd answers POST /library/add.
 func libraryAdd(c *call) (any, error) {
-	s, ctx, paths := c.server, c.Context(), absolutePaths(c.fields, "paths")
+	paths := absolutePaths(c.fields, "paths")
 	piped := ingest.Piped{Title: c.textOr("title", "", maxItemRunes), Content: c.bytes("content")}
 	if piped.Title == "" && c.require("paths") && len(paths) == 0 {
 		c.refuse(c.raw["paths"], "too_short", "List should have at least 1 item", "paths")
 	}
-	options := ingest.Options{Local: s.Local, Now: s.Now, DryRun: c.flag("dry_run")}
+	options := ingest.Options{Local: c.Local, Now: c.Now, DryRun: c.flag("dry_run")}
 	options.As = c.textOr("as", "", maxItemRunes)
 	if options.As != "" {
 		if err := ingest.CheckSource(options.As); err != nil {
@@ -76,28 +80,28 @@ func libraryAdd(c *call) (any, error) {
 	if err := mustExist(paths); err != nil {
 		return nil, err
 	}
-	add := func(documents index.Index, report progress) (wire.LibraryEvent, error) {
+	add := func(w *work) (wire.LibraryEvent, error) {
 		if piped.Title != "" {
-			return ingest.AddPiped(ctx, documents, piped, options, report)
+			return ingest.AddPiped(w.ctx, w.documents, piped, options, w.report)
 		}
-		return ingest.Add(ctx, documents, paths, options, report)
+		return ingest.Add(w.ctx, w.documents, paths, options, w.report)
 	}
 	if options.DryRun {
 		return c.libraryWork(false, add)
 	}
 	if options.Set != "" {
 		// Before its first document is stored: those of an unknown set cannot be found by its name.
-		if err := s.Directory.EnsureDocumentSet(ctx, c.who.Tenant, options.Set); err != nil {
+		if err := c.Directory.EnsureDocumentSet(c.ctx, c.who.Tenant, options.Set); err != nil {
 			return nil, err
 		}
 	}
-	return c.libraryWork(true, func(documents index.Index, report progress) (wire.LibraryEvent, error) {
-		done, err := add(documents, report)
+	return c.libraryWork(true, func(w *work) (wire.LibraryEvent, error) {
+		done, err := add(w)
 		if err == nil {
-			err = s.matchSets(ctx, c.who, documents, "")
+			err = w.matchSets("")
 		}
 		if err == nil {
-			s.embedAdded(ctx, c.who, documents, addedWithin, report)
+			w.embedAdded(addedWithin)
 		}
 		return done, err
 	})
@@ -129,35 +133,35 @@ func absolutePaths(f *fields, name string) []string {
 
 // librarySync answers POST /library/sync.
 func librarySync(c *call) (any, error) {
-	s, ctx, paths := c.server, c.Context(), absolutePaths(c.fields, "paths")
-	extent, local, meaning := checkExtent(c.fields), s.Local, c.flag("meaning")
+	paths := absolutePaths(c.fields, "paths")
+	extent, local, meaning := checkExtent(c.fields), c.Local, c.flag("meaning")
 	local.FilesOnly = c.flag("files_only")
-	return c.libraryWork(true, func(documents index.Index, report progress) (wire.LibraryEvent, error) {
-		if err := ingest.CheckAdded(ctx, documents, paths); err != nil && !errors.Is(err, fault.ErrDamaged) {
+	return c.libraryWork(true, func(w *work) (wire.LibraryEvent, error) {
+		if err := ingest.CheckAdded(w.ctx, w.documents, paths); err != nil && !errors.Is(err, fault.ErrDamaged) {
 			return wire.LibraryEvent{}, err
 		}
-		repaired, err := s.repair(ctx, documents, extent, report)
+		repaired, err := w.repair(extent)
 		if err != nil {
 			return repaired, err
 		}
-		done, err := s.syncFiles(ctx, c.who.Tenant, documents, paths, local, report)
+		done, err := w.syncFiles(paths, local)
 		if errors.Is(err, fault.ErrDamaged) && extent == wire.CheckPart {
 			// The damage is in a part that was not checked.
-			if repaired, err = s.repair(ctx, documents, wire.CheckFull, report); err == nil {
-				done, err = s.syncFiles(ctx, c.who.Tenant, documents, paths, local, report)
+			if repaired, err = w.repair(wire.CheckFull); err == nil {
+				done, err = w.syncFiles(paths, local)
 			}
 		}
 		done.Repaired, done.Damaged, done.Updated = repaired.Repaired, repaired.Damaged, done.Updated+repaired.Updated
 		done.Removed, done.Unchanged = done.Removed+repaired.Removed, max(0, done.Unchanged-repaired.Updated)
 		if err == nil && done.Added+done.Updated+done.Removed > 0 {
-			err = s.matchSets(ctx, c.who, documents, "")
+			err = w.matchSets("")
 		}
 		if err == nil {
 			limit := addedWithin
 			if meaning {
 				limit = 0
 			}
-			s.embedAdded(ctx, c.who, documents, limit, report)
+			w.embedAdded(limit)
 		}
 		return done, err
 	})
@@ -175,25 +179,24 @@ func libraryRemove(c *call) (any, error) {
 	if len(request.Refs) == 0 && request.Source == "" && request.Set == "" {
 		c.refuse(c.raw["refs"], "missing", "Value error, give refs, a source or a set", "refs")
 	}
-	return c.libraryWork(true, func(documents index.Index, report progress) (wire.LibraryEvent, error) {
-		return c.server.remove(c.Context(), c.who, documents, request, report)
+	return c.libraryWork(true, func(w *work) (wire.LibraryEvent, error) {
+		return w.remove(request)
 	})
 }
 
 // remove removes documents. An empty document set is not an error.
-func (s *Server) remove(ctx context.Context, who directory.Principal, documents index.Index, request wire.RemoveRequest,
-	report progress) (done wire.LibraryEvent, err error) {
+func (w *work) remove(request wire.RemoveRequest) (done wire.LibraryEvent, err error) {
 	removed := ""
 	if request.Source == "" {
 		removed = request.Set
 	}
 	if removed != "" {
-		sets, err := s.Directory.DocumentSets(ctx, who)
+		sets, err := w.Directory.DocumentSets(w.ctx, w.who)
 		if err != nil {
 			return done, err
 		}
 		sets = slices.DeleteFunc(sets, func(set directory.DocumentSet) bool { return set.Name != removed })
-		empty, err := emptySets(ctx, documents, mapped(sets, setName))
+		empty, err := w.emptySets(mapped(sets, setName))
 		if err != nil {
 			return done, err
 		}
@@ -202,11 +205,11 @@ func (s *Server) remove(ctx context.Context, who directory.Principal, documents 
 		}
 	}
 	if len(request.Refs) > 0 || request.Source != "" || request.Set != "" {
-		if done, err = ingest.Remove(ctx, documents, request, s.Local, report); err != nil {
+		if done, err = ingest.Remove(w.ctx, w.documents, request, w.Local, w.report); err != nil {
 			return done, err
 		}
 	}
-	return done, s.matchSets(ctx, who, documents, removed)
+	return done, w.matchSets(removed)
 }
 
 // workMemory is the memory, in bytes, from which garbage is collected sooner while files are read and indexed.
@@ -214,12 +217,11 @@ const workMemory = 512 << 20
 
 // libraryWork streams the progress of work, and at the end exactly one event with its result or error. With writes, a
 // library that does not exist is created. A request with invalid fields is refused.
-func (c *call) libraryWork(writes bool, do work) (any, error) {
+func (c *call) libraryWork(writes bool, do func(*work) (wire.LibraryEvent, error)) (any, error) {
 	if err := c.failure(); err != nil {
 		return nil, err
 	}
-	s, ctx := c.server, c.Context()
-	documents, err := s.Index(ctx, c.who.Tenant, writes)
+	documents, err := c.Index(c.ctx, c.who.Tenant, writes)
 	if err != nil {
 		return nil, err
 	}
@@ -228,14 +230,15 @@ func (c *call) libraryWork(writes bool, do work) (any, error) {
 		defer debug.SetMemoryLimit(usual)
 	}
 	out := newLines(c.w, wire.MediaTypeNDJSON)
-	done, err := do(documents, func(event wire.LibraryEvent) {
+	w := &work{c, documents, func(event wire.LibraryEvent) {
 		if event.Type != wire.LibraryDone && event.Type != wire.LibraryError {
 			out.send(event)
 		}
-	})
+	}}
+	done, err := do(w)
 	if err == nil {
 		if writes {
-			s.settle(ctx, documents, func(event wire.LibraryEvent) { out.send(event) })
+			w.settle()
 		}
 		done.Type = wire.LibraryDone
 		out.send(done)
@@ -252,7 +255,7 @@ func (c *call) libraryWork(writes bool, do work) (any, error) {
 	}
 	failed, known := explain(err, true)
 	if !known && !errors.Is(err, context.Canceled) {
-		s.Log.ErrorContext(ctx, "library work failed", "path", c.URL.Path, guard.Attr(err))
+		c.Log.ErrorContext(c.ctx, "library work failed", "path", c.URL.Path, guard.Attr(err))
 	}
 	// The counts up to the failure are reported too.
 	done.Type = wire.LibraryError
@@ -263,34 +266,34 @@ func (c *call) libraryWork(writes bool, do work) (any, error) {
 
 // libraryStatus answers GET /library/status. If the library still has the version known, only that is returned:
 // explorers ask every second, and the state of many files takes long to read.
-func (s *Server) libraryStatus(c *call) (any, error) {
-	documents, err := s.Index(c.Context(), c.who.Tenant, false)
+func libraryStatus(c *call) (any, error) {
+	documents, err := c.Index(c.ctx, c.who.Tenant, false)
 	if err != nil {
 		return nil, err
 	}
 	if known := c.textOr("known", "", maxItemRunes); known != "" {
-		if now, err := documents.Version(c.Context()); err != nil || now == known {
-			return wire.LibraryStatus{Version: now, Meaning: s.running(c.who.Tenant)}, err
+		if now, err := documents.Version(c.ctx); err != nil || now == known {
+			return wire.LibraryStatus{Version: now, Meaning: c.running(c.who.Tenant)}, err
 		}
 	}
-	status, err := ingest.Status(c.Context(), documents)
+	status, err := ingest.Status(c.ctx, documents)
 	if err != nil {
 		return nil, fmt.Errorf("list what was added: %w", err)
 	}
-	if status.Database = s.Database; status.Database != "" {
-		if _, err := s.Directory.Tenants(c.Context()); err != nil {
+	if status.Database = c.Database; status.Database != "" {
+		if _, err := c.Directory.Tenants(c.ctx); err != nil {
 			return nil, err
 		}
 	}
 	return c.view(func(snapshot index.Snapshot) (any, error) {
-		stats, err := snapshot.Stats(c.Context())
+		stats, err := snapshot.Stats(c.ctx)
 		status.Documents, status.Chunks, status.Bytes = stats.Documents, stats.Chunks, stats.Bytes
-		status.Engine, status.Version, status.Path = stats.Engine, snapshot.Version(), s.LibraryPath
+		status.Engine, status.Version, status.Path = stats.Engine, snapshot.Version(), c.LibraryPath
 		status.Vectors, status.VectorModel, status.VectorsRefused = stats.Vectors, stats.VectorModel, stats.Refused
 		if follower, ok := documents.(index.Follower); ok {
-			status.EngineProblem = follower.Problem(c.Context())
+			status.EngineProblem = follower.Problem(c.ctx)
 		}
-		status.Meaning = s.meaningStatus(c.who.Tenant, stats)
+		status.Meaning = c.meaningStatus(c.who.Tenant, stats)
 		status.UnindexedDocuments = stats.Unindexed
 		for _, d := range stats.UnindexedFirst {
 			status.Unindexed = append(status.Unindexed, wire.UnindexedDocument(d))
@@ -300,9 +303,9 @@ func (s *Server) libraryStatus(c *call) (any, error) {
 }
 
 // libraryFile answers GET /library/file: the path of the file that a document is.
-func (s *Server) libraryFile(c *call) (any, error) {
+func libraryFile(c *call) (any, error) {
 	return c.viewDocument(c.documentID(), func(edge edge, document index.Stored, _ *int) (any, error) {
-		file, err := ingest.FileOf(c.Context(), edge.documents, document.Document)
+		file, err := ingest.FileOf(c.ctx, edge.documents, document.Document)
 		if errors.Is(err, ingest.ErrNoFile) {
 			err = coded(http.StatusNotFound, "NOT_FOUND", "%s", err.Error())
 		}
@@ -325,38 +328,37 @@ func checkExtent(f *fields) string {
 // libraryCheck answers POST /library/check.
 func libraryCheck(c *call) (any, error) {
 	repair := c.flag("repair")
-	return c.libraryWork(repair, func(documents index.Index, report progress) (wire.LibraryEvent, error) {
-		found, err := documents.Check(c.Context(), index.CheckOptions{Full: true, Repair: repair}, checking(report))
-		return reportDamage(found, report), err
+	return c.libraryWork(repair, func(w *work) (wire.LibraryEvent, error) {
+		found, err := w.documents.Check(w.ctx, index.CheckOptions{Full: true, Repair: repair}, w.checking())
+		return w.reportDamage(found), err
 	})
 }
 
 // repair checks the library, rebuilds derived data, and rereads the files of damaged documents.
-func (s *Server) repair(ctx context.Context, documents index.Index, extent string, report progress) (
-	wire.LibraryEvent, error) {
+func (w *work) repair(extent string) (done wire.LibraryEvent, err error) {
 	if extent == wire.CheckNone {
-		return wire.LibraryEvent{}, nil
+		return done, nil
 	}
 	options := index.CheckOptions{Full: extent == wire.CheckFull, Repair: true}
-	found, err := documents.Check(ctx, options, checking(report))
+	found, err := w.documents.Check(w.ctx, options, w.checking())
 	if err == nil {
-		found, err = addUnfollowed(ctx, documents, found)
+		found, err = w.addUnfollowed(found)
 	}
 	if err != nil {
-		return reportDamage(found, report), err
+		return w.reportDamage(found), err
 	}
 	damaged := slices.DeleteFunc(slices.Clone(found), func(d index.Damage) bool {
 		return d.Kind != index.DamagedDocument && d.Kind != index.DamagedText
 	})
 	if len(damaged) == 0 {
-		return reportDamage(found, report), nil
+		return w.reportDamage(found), nil
 	}
 	ids := mapped(damaged, func(d index.Damage) string { return d.ID })
-	restored, err := ingest.Restore(ctx, documents, damaged, s.Local, report)
+	restored, err := ingest.Restore(w.ctx, w.documents, damaged, w.Local, w.report)
 	if err != nil {
 		return restored, err
 	}
-	left, err := documents.Check(ctx, index.CheckOptions{Documents: ids}, nil)
+	left, err := w.documents.Check(w.ctx, index.CheckOptions{Documents: ids}, nil)
 	if err != nil {
 		return restored, err
 	}
@@ -365,7 +367,7 @@ func (s *Server) repair(ctx context.Context, documents index.Index, extent strin
 		damage.Repaired = damage.Repaired || slices.Contains(ids, damage.ID) &&
 			!slices.ContainsFunc(left, func(d index.Damage) bool { return d.ID == damage.ID })
 	}
-	counts := reportDamage(found, report)
+	counts := w.reportDamage(found)
 	restored.Repaired, restored.Damaged = counts.Repaired, counts.Damaged
 	return restored, nil
 }
@@ -374,11 +376,11 @@ func (s *Server) repair(ctx context.Context, documents index.Index, extent strin
 const kindUnfollowed = "unfollowed"
 
 // addUnfollowed adds the files that sync no longer updates after the database was repaired.
-func addUnfollowed(ctx context.Context, documents index.Index, found []index.Damage) ([]index.Damage, error) {
+func (w *work) addUnfollowed(found []index.Damage) ([]index.Damage, error) {
 	if !slices.ContainsFunc(found, func(d index.Damage) bool { return d.Kind == index.DamagedDatabase }) {
 		return found, nil
 	}
-	folder, err := ingest.UntrackedFolder(ctx, documents)
+	folder, err := ingest.UntrackedFolder(w.ctx, w.documents)
 	if err == nil && folder != "" {
 		found = append(found, index.Damage{Kind: kindUnfollowed, ID: folder, Origin: folder,
 			Reason: "its files are in the library, but sync no longer updates them"})
@@ -387,18 +389,18 @@ func addUnfollowed(ctx context.Context, documents index.Index, found []index.Dam
 }
 
 // checking reports the progress of a check.
-func checking(report progress) func(done, total int) {
+func (w *work) checking() func(done, total int) {
 	var last time.Time
 	return func(done, total int) {
 		if now := time.Now(); done == total || now.Sub(last) >= checkedEvery {
 			last = now
-			report(wire.LibraryEvent{Type: wire.LibraryChecking, Done: done, Total: total})
+			w.report(wire.LibraryEvent{Type: wire.LibraryChecking, Done: done, Total: total})
 		}
 	}
 }
 
 // reportDamage reports and counts what a check found.
-func reportDamage(found []index.Damage, report progress) (done wire.LibraryEvent) {
+func (w *work) reportDamage(found []index.Damage) (done wire.LibraryEvent) {
 	for _, damage := range found {
 		event := wire.LibraryEvent{Type: wire.LibraryDamaged, Reason: describeDamage(damage)}
 		if slices.Contains([]string{index.DamagedDocument, index.DamagedText, kindUnfollowed}, damage.Kind) {
@@ -409,7 +411,7 @@ func reportDamage(found []index.Damage, report progress) (done wire.LibraryEvent
 			done.Damaged--
 			done.Repaired++
 		}
-		report(event)
+		w.report(event)
 	}
 	return done
 }
@@ -442,28 +444,28 @@ func libraryMigrate(c *call) (any, error) {
 	if err := c.failure(); err != nil {
 		return nil, err
 	}
-	if c.server.Migrate == nil {
+	if c.Migrate == nil {
 		return nil, coded(http.StatusNotFound, "NOT_FOUND", "no engine and no database is configured to copy to")
 	}
-	return c.libraryWork(false, func(_ index.Index, report progress) (wire.LibraryEvent, error) {
-		return c.server.Migrate(c.Context(), request, report)
+	return c.libraryWork(false, func(w *work) (wire.LibraryEvent, error) {
+		return w.Migrate(w.ctx, request, w.report)
 	})
 }
 
 // settle waits until searches find what was stored. If that fails, another process indexes it later.
-func (s *Server) settle(ctx context.Context, documents index.Index, report progress) {
-	follower, ok := documents.(index.Follower)
+func (w *work) settle() {
+	follower, ok := w.documents.(index.Follower)
 	if !ok {
 		return
 	}
 	event := wire.LibraryEvent{Type: wire.LibraryIndexing}
-	err := follower.Settle(ctx, func(done, total int) {
+	err := follower.Settle(w.ctx, func(done, total int) {
 		event.Done, event.Total = done, total
-		report(event)
+		w.report(event)
 	})
-	if err != nil && ctx.Err() == nil {
-		s.Log.WarnContext(ctx, "the index lacks documents that were stored", "error", err)
+	if err != nil && w.ctx.Err() == nil {
+		w.Log.WarnContext(w.ctx, "the index lacks documents that were stored", "error", err)
 		event.Reason = err.Error()
-		report(event)
+		w.report(event)
 	}
 }

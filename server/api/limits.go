@@ -16,7 +16,6 @@ import (
 
 	"quarry/client/wire"
 	"quarry/server/directory"
-	"quarry/server/index"
 	"quarry/server/ingest"
 	"quarry/server/pipeline"
 )
@@ -352,10 +351,9 @@ func (s *Server) lease(ctx context.Context, name string, do func(ctx context.Con
 
 // syncFiles synchronises what was added. Of several servers that see the same files, one does it at a time, and the
 // next one finds them unchanged.
-func (s *Server) syncFiles(ctx context.Context, tenant string, documents index.Index, paths []string, local ingest.Local,
-	report progress) (done wire.LibraryEvent, err error) {
-	err = s.lease(ctx, "sync of "+tenant, func(ctx context.Context) (err error) {
-		done, err = ingest.Sync(ctx, documents, paths, local, report)
+func (w *work) syncFiles(paths []string, local ingest.Local) (done wire.LibraryEvent, err error) {
+	err = w.lease(w.ctx, "sync of "+w.who.Tenant, func(ctx context.Context) (err error) {
+		done, err = ingest.Sync(ctx, w.documents, paths, local, w.report)
 		return err
 	})
 	return done, err

@@ -20,7 +20,6 @@ import (
 
 	"quarry/client/wire"
 	"quarry/internal/guard"
-	"quarry/server/directory"
 	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/llm"
@@ -372,26 +371,25 @@ func (s *Server) meaningStatus(tenant string, stats index.Stats) wire.Meaning {
 
 // embedAdded makes vectors of documents that were just added, where that takes a moment or the caller waits for it.
 // They are stored and can be found by words already, so that a failure is only reported, and so is what is left.
-func (s *Server) embedAdded(ctx context.Context, who directory.Principal, documents index.Index, limit time.Duration,
-	report progress) {
+func (w *work) embedAdded(limit time.Duration) {
 	event := wire.LibraryEvent{Type: wire.LibraryEmbedding}
-	m := &making{s: s, tenant: who.Tenant, limit: limit}
+	m := &making{s: w.Server, tenant: w.who.Tenant, limit: limit}
 	m.report = func(e index.Embedded, left time.Duration) {
 		if reported := event.Total > 0; e.Done+e.Refused < e.Total || reported {
 			event.Done, event.Total, event.Refused = e.Done, e.Total, e.Refused
 			event.SecondsLeft = int(math.Ceil(left.Seconds()))
-			report(event)
+			w.report(event)
 		}
 	}
-	within := ctx
+	within := w.ctx
 	if limit > 0 {
 		var cancel context.CancelFunc
-		within, cancel = context.WithTimeoutCause(ctx, limit, errTooLong)
+		within, cancel = context.WithTimeoutCause(w.ctx, limit, errTooLong)
 		defer cancel()
 	}
-	refusal, err := m.run(within, documents, limit == 0)
+	refusal, err := m.run(within, w.documents, limit == 0)
 	switch {
-	case ctx.Err() != nil || err == nil && refusal == nil:
+	case w.ctx.Err() != nil || err == nil && refusal == nil:
 		return
 	case errors.Is(err, fault.ErrBusy): // whoever has the library open goes on
 		return
@@ -403,10 +401,10 @@ func (s *Server) embedAdded(ctx context.Context, who directory.Principal, docume
 	case err == nil:
 		event.Reason = refusal.Error()
 	default:
-		s.Log.WarnContext(ctx, "embedding failed", slog.String("tenant", who.Tenant), slog.String("error", err.Error()))
+		w.Log.WarnContext(w.ctx, "embedding failed", slog.String("tenant", w.who.Tenant), slog.String("error", err.Error()))
 		event.Reason = strings.TrimPrefix(err.Error(), "embed: ")
 	}
-	report(event)
+	w.report(event)
 }
 
 // onBattery reports whether the machine runs on a battery, as Linux says it: a battery is discharging and no mains

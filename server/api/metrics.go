@@ -99,19 +99,19 @@ func (m *measures) search(kind, outcome string, took time.Duration, stages []wir
 }
 
 // metricsRoute returns GET /metrics, for everybody or for administrators of the default tenant, who run the server.
-func (s *Server) metricsRoute(everybody bool) route {
+func metricsRoute(everybody bool) route {
 	needs := directory.PermissionAdmin
 	if everybody {
 		needs = open
 	}
-	return noBody("GET /metrics", needs, s.serveMetrics, func(r *route) { r.monitoring = true })
+	return noBody("GET /metrics", needs, serveMetrics, func(r *route) { r.monitoring = true })
 }
 
-func (s *Server) serveMetrics(c *call) (any, error) {
+func serveMetrics(c *call) (any, error) {
 	if c.who.Tenant != "" && c.who.Tenant != directory.DefaultTenant {
 		return nil, forbidden("The metrics are of all tenants of this server.")
 	}
-	metrics.Serve(c.w, c.Request, s.Log, s.measures().registry, s.measureLibrary(c.Context()))
+	metrics.Serve(c.w, c.Request, c.Log, c.measures().registry, c.measureLibrary(c.ctx))
 	return written{}, nil
 }
 
@@ -175,10 +175,8 @@ func noteRoute(r *http.Request, pattern string) {
 
 // audit is the log line and the metrics of a search or question. Those of the local owner are not logged.
 type audit struct {
+	*call
 	kind    string // for the metrics
-	server  *Server
-	ctx     context.Context
-	who     directory.Principal
 	start   time.Time
 	request wire.SearchRequest
 	results int
@@ -190,7 +188,7 @@ type audit struct {
 }
 
 func (c *call) startAudit() *audit {
-	return &audit{kind: kindSearch, server: c.server, ctx: c.Context(), who: c.who, start: time.Now()}
+	return &audit{call: c, kind: kindSearch, start: time.Now()}
 }
 
 // answered records the answer.
@@ -221,7 +219,7 @@ func (a *audit) end(err error) {
 	if a.meter != nil {
 		used = a.meter.Snapshot()
 	}
-	a.server.measures().search(a.kind, outcome, took, a.stages, used)
+	a.measures().search(a.kind, outcome, took, a.stages, used)
 	attributes := []slog.Attr{
 		slog.String("tenant", a.who.Tenant), slog.String("user", a.who.Email), slog.Int("token_id", a.who.TokenID),
 		slog.Any("sources", append([]string{}, a.request.Sources...)), slog.Int("results", a.results),
@@ -230,12 +228,12 @@ func (a *audit) end(err error) {
 	if a.meter != nil {
 		attributes = append(attributes, modelUse(a.meter)...)
 	}
-	if !a.server.OmitQueries && !a.secret {
+	if !a.OmitQueries && !a.secret {
 		attributes = append(attributes, slog.String("query", a.request.Query))
 	}
 	line := "search"
 	if a.kind == kindAnswer {
 		line = "ask"
 	}
-	a.server.Log.LogAttrs(a.ctx, slog.LevelInfo, line, attributes...)
+	a.Log.LogAttrs(a.ctx, slog.LevelInfo, line, attributes...)
 }

@@ -78,13 +78,12 @@ func TestTheModelIsTestedAndCounted(t *testing.T) {
 // Only the owner's process has the routes of the model.
 func TestNobodyElseTestsTheModel(t *testing.T) {
 	t.Parallel()
-	s := New(Options{})
-	for _, r := range s.routes() {
+	for _, r := range routes() {
 		if strings.Contains(r.pattern, "/library/model") {
 			t.Errorf("%s is for everybody", r.pattern)
 		}
 	}
-	if !slices.ContainsFunc(s.ownerRoutes(), func(r route) bool { return r.pattern == "POST /library/model" }) {
+	if !slices.ContainsFunc(ownerRoutes(), func(r route) bool { return r.pattern == "POST /library/model" }) {
 		t.Error("the owner has no such route")
 	}
 }

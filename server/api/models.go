@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"quarry/client/wire"
-	"quarry/server/directory"
 	"quarry/server/llm"
 	"quarry/server/pipeline"
 )
@@ -20,9 +19,9 @@ import (
 // metered returns a model that counts the tokens of a search; nil stays nil. Once the day's budget is used up, the
 // search fails, unless it is instant or skips the stages that need a model. The error is llm.ErrUncounted if tokens
 // cannot be counted.
-func (s *Server) metered(ctx context.Context, who directory.Principal, model llm.Chat, request wire.SearchRequest) (
+func (c *call) metered(model llm.Chat, request wire.SearchRequest) (
 	llm.Chat, *llm.Meter, error) {
-	meter := s.Budget.Meter(who.Tenant)
+	meter := c.Budget.Meter(c.who.Tenant)
 	if model == nil {
 		return nil, meter, nil
 	}
@@ -30,7 +29,7 @@ func (s *Server) metered(ctx context.Context, who directory.Principal, model llm
 	if request.Instant {
 		return model, meter, nil
 	}
-	err := s.Budget.Check(ctx, who.Tenant)
+	err := c.Budget.Check(c.ctx, c.who.Tenant)
 	switch {
 	case err == nil:
 		return model, meter, nil
@@ -39,7 +38,7 @@ func (s *Server) metered(ctx context.Context, who directory.Principal, model llm
 	case errors.Is(err, llm.ErrUncounted):
 		return nil, meter, err
 	}
-	s.measures().refused.Add(1, refusedByBudget)
+	c.measures().refused.Add(1, refusedByBudget)
 	return nil, meter, usedUp(err)
 }
 
@@ -123,28 +122,28 @@ func (v *vectoriser) split(ctx context.Context, texts []string, why error) ([][]
 }
 
 // modelStatus answers GET /library/model.
-func (s *Server) modelStatus(c *call) (any, error) {
-	used, err := s.Budget.Used(c.Context(), c.who.Tenant)
-	return wire.ModelStatus{Model: s.Models.Default(), TokensToday: used, Budget: s.Models.DailyTokens()}, err
+func modelStatus(c *call) (any, error) {
+	used, err := c.Budget.Used(c.ctx, c.who.Tenant)
+	return wire.ModelStatus{Model: c.Models.Default(), TokensToday: used, Budget: c.Models.DailyTokens()}, err
 }
 
 // testModel answers POST /library/model: it asks the default model for one word. Without a default it lists the models
 // of the provider that the request names.
-func (s *Server) testModel(c *call) (any, error) {
+func testModel(c *call) (any, error) {
 	provider := c.textOr("provider", "", maxItemRunes)
 	if err := c.failure(); err != nil {
 		return nil, err
 	}
 	test, started := wire.ModelTest{Models: []string{}}, time.Now()
-	model, err := s.Models.Chat("", "")
+	model, err := c.Models.Chat("", "")
 	if errors.Is(err, llm.ErrNone) && provider != "" {
 		var names []string
-		if names, err = s.Models.List(c.Context(), provider); err == nil {
+		if names, err = c.Models.List(c.ctx, provider); err == nil {
 			test.Models = append(test.Models, names...)
 		}
 	} else if err == nil {
 		var reply llm.Reply
-		reply, err = llm.Counted(model, s.Budget.Meter(c.who.Tenant)).Complete(c.Context(), llm.Request{
+		reply, err = llm.Counted(model, c.Budget.Meter(c.who.Tenant)).Complete(c.ctx, llm.Request{
 			Purpose: "test", MaxTokens: 256, Messages: []llm.Message{{Role: llm.RoleUser, Content: "Answer with the word yes."}}})
 		test.Model, test.Tokens = model.Name(), reply.Usage.Prompt+reply.Usage.Completion
 	}

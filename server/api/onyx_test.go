@@ -175,7 +175,7 @@ func TestOnyxRoutes(t *testing.T) {
 		"GET /connectors": true, "GET /admin/indexing/status": true, "GET /document/chunks": true, "GET /search/facets": true,
 		"GET /search/suggest": true, "POST /build/sandbox/search": true,
 	}
-	for _, r := range w.server.routes() {
+	for _, r := range routes() {
 		if shape := parameters.ReplaceAllString(r.pattern, "{}"); !listed[shape] && !own[shape] {
 			t.Errorf("testdata/onyx_routes.txt does not say that %s is served", r.pattern)
 		}
@@ -186,7 +186,7 @@ func TestOnyxRoutes(t *testing.T) {
 func TestModelsAreOfServedRoutes(t *testing.T) {
 	models := readModels(t)
 	known := map[string]bool{}
-	for _, r := range New(Options{}).routes() {
+	for _, r := range routes() {
 		known[parameters.ReplaceAllString(r.pattern, "{}")] = true
 	}
 	for _, route := range slices.Sorted(maps.Keys(models.Routes)) {

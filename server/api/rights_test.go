@@ -150,7 +150,7 @@ func TestInProcessRoutes(t *testing.T) {
 		directory.Anonymous(directory.DefaultTenant),
 		{Tenant: directory.DefaultTenant, UserID: "x", Email: "jo@acme.example", Admin: true, Permissions: directory.AllPermissions()},
 	} {
-		for _, route := range w.server.ownerRoutes() {
+		for _, route := range ownerRoutes() {
 			method, path, _ := strings.Cut(route.pattern, " ")
 			for at, handler := range map[string]http.Handler{"in process": w.server.Handler(who), "over a listener": w.public} {
 				answer := w.call(handler, "owner", method, path, `{}`)

@@ -100,7 +100,7 @@ func (q *inquiry) absents() {
 		"GET /search/search-history", "POST /search/send-search-message", "POST /image-generation/generate",
 		"POST /federated/1"}
 	if !q.all {
-		for _, route := range q.server.ownerRoutes() {
+		for _, route := range ownerRoutes() {
 			targets = append(targets, route.pattern)
 		}
 	}

@@ -19,25 +19,25 @@ func sandboxRate() Rate { return Rate{Count: 60, Per: time.Hour} }
 
 // sandboxRoute is the search of the first design of Onyx's Craft, for skills that are written to it: for tokens of
 // sandboxes alone.
-func (s *Server) sandboxRoute() route {
+func sandboxRoute() route {
 	denied := coded(http.StatusUnauthorized, "UNAUTHENTICATED", "Access denied. User is not authenticated.")
-	return withBody("POST /build/sandbox/search", directory.PermissionReadSearch, s.sandboxSearch, large,
+	return withBody("POST /build/sandbox/search", directory.PermissionReadSearch, sandboxSearch, large,
 		withTimeout(searchTimeout), func(r *route) { r.sandbox, r.denied = true, denied })
 }
 
 // sandboxSearch is a search with fewer fields, and its errors in Onyx's envelope.
-func (s *Server) sandboxSearch(c *call) (any, error) {
+func sandboxSearch(c *call) (any, error) {
 	request := wire.SearchRequest{Query: c.requireText("query", 1, 1024), NumResults: new(c.wholeOr("limit", 10, 1, 25))}
 	request.Sources = c.texts("source_filters")
 	if days := c.whole("time_cutoff_days", 1, 100*365); days != nil {
-		request.TimeCutoff = &wire.Time{Time: s.Now().AddDate(0, 0, -*days)}
+		request.TimeCutoff = &wire.Time{Time: c.Now().AddDate(0, 0, -*days)}
 	}
 	err := c.failure()
 	var answer any
 	if err == nil {
 		inner := *c
 		inner.fields = objectFields(mustJSON(request))
-		answer, err = s.search(&inner)
+		answer, err = searchLibrary(&inner)
 	}
 	if f, _ := explain(err, false); err != nil && f.status == http.StatusUnprocessableEntity {
 		return nil, coded(http.StatusBadRequest, "INVALID_REQUEST", "%s", f.detail)

@@ -17,50 +17,50 @@ import (
 	"quarry/server/pipeline"
 )
 
-// search answers POST /search, at once or as a stream.
-func (s *Server) search(c *call) (_ any, err error) {
-	ctx, who, audit := c.Context(), c.who, c.startAudit()
+// searchLibrary answers POST /search, at once or as a stream.
+func searchLibrary(c *call) (_ any, err error) {
+	audit := c.startAudit()
 	defer func() { audit.end(err) }()
 	request, err := searchRequest(c.fields)
 	if err != nil {
 		return nil, err
 	}
 	audit.request = request
-	prepared, err := s.prepare(ctx, who, request)
+	prepared, err := c.prepare(request)
 	if err != nil {
 		return nil, err
 	}
-	prepared.Model, audit.meter, err = s.metered(ctx, who, prepared.Model, request)
+	prepared.Model, audit.meter, err = c.metered(prepared.Model, request)
 	if errors.Is(err, llm.ErrUncounted) {
 		prepared.NoModelReason, err = err.Error(), nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	s.byVector(&prepared, audit.meter)
-	visible, err := s.visibleSets(ctx, who)
+	c.byVector(&prepared, audit.meter)
+	visible, err := c.visibleSets()
 	if err != nil {
 		return nil, err
 	}
-	done, err := s.slots.acquireFor(ctx, prepared)
+	done, err := c.slots.acquireFor(c.ctx, prepared)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
 	var response *wire.SearchResponse
-	err = s.reading(ctx, who.Tenant, func(snapshot index.Snapshot) (err error) {
-		edge, err := s.cross(ctx, who.Tenant, snapshot, &prepared)
+	err = c.read(func(snapshot index.Snapshot) (err error) {
+		edge, err := c.cross(snapshot, &prepared)
 		if err != nil {
 			return err
 		}
 		if request.Stream {
 			return c.stream(snapshot, prepared, func(response *wire.SearchResponse) {
 				visible.narrow(response)
-				edge.narrow(ctx, response)
+				edge.narrow(response)
 			}, audit)
 		}
-		if response, err = pipeline.Run(ctx, snapshot, prepared, nil); err == nil {
-			edge.narrow(ctx, response)
+		if response, err = pipeline.Run(c.ctx, snapshot, prepared, nil); err == nil {
+			edge.narrow(response)
 		}
 		return err
 	})
@@ -76,17 +76,17 @@ func (s *Server) search(c *call) (_ any, err error) {
 }
 
 // cross completes a search with what the library that it reads says: the names of its documents, and its sources.
-func (s *Server) cross(ctx context.Context, tenant string, snapshot index.Snapshot, prepared *pipeline.Request) (edge, error) {
-	edge, err := s.edge(ctx, tenant, snapshot, prepared.Access)
+func (c *call) cross(snapshot index.Snapshot, prepared *pipeline.Request) (edge, error) {
+	edge, err := c.edge(snapshot)
 	if err != nil {
 		return edge, err
 	}
 	prepared.Name = edge.names.Public
 	similar := &prepared.Search.SimilarTo
-	if *similar, err = edge.stored(ctx, *similar); err != nil {
+	if *similar, err = edge.stored(*similar); err != nil {
 		return edge, err
 	}
-	return edge, findSources(ctx, snapshot, prepared)
+	return edge, findSources(c.ctx, snapshot, prepared)
 }
 
 // findSources lists the sources that a model may limit the search to, if the search uses a model.
@@ -105,7 +105,7 @@ func findSources(ctx context.Context, snapshot index.Snapshot, prepared *pipelin
 // stream sends the pipeline's events, and at the end exactly one event with the response or the error.
 func (c *call) stream(snapshot index.Snapshot, prepared pipeline.Request, narrow func(*wire.SearchResponse),
 	audit *audit) error {
-	ctx, out := c.Context(), newLines(c.w, wire.MediaTypeNDJSON)
+	ctx, out := c.ctx, newLines(c.w, wire.MediaTypeNDJSON)
 	response, err := pipeline.Run(ctx, snapshot, prepared, func(event wire.SearchEvent) {
 		if event.Type == wire.EventFinal || event.Type == wire.EventError {
 			return
@@ -129,7 +129,7 @@ func (c *call) stream(snapshot index.Snapshot, prepared pipeline.Request, narrow
 	case ctx.Err() == context.Canceled: // the server stops, or the caller disconnected
 		f = canceled()
 	case !known:
-		c.server.Log.ErrorContext(ctx, "search failed", guard.Attr(err))
+		c.Log.ErrorContext(ctx, "search failed", guard.Attr(err))
 	}
 	out.send(wire.SearchEvent{Type: wire.EventError, ErrorCode: f.code, Detail: f.detail})
 	audit.failed = f.code
@@ -137,31 +137,31 @@ func (c *call) stream(snapshot index.Snapshot, prepared pipeline.Request, narrow
 }
 
 // prepare checks a request against the caller's rights, and adds the agent's scope.
-func (s *Server) prepare(ctx context.Context, who directory.Principal, request wire.SearchRequest) (
+func (c *call) prepare(request wire.SearchRequest) (
 	pipeline.Request, error) {
-	prepared := pipeline.Request{Search: request, Access: who.Access(), Now: s.Now(), FileLinks: !isListener(ctx),
-		Cache: s.cache, Caller: who.Tenant + "/" + chatUser(who)}
-	if !isListener(ctx) && !s.Empty {
-		prepared.Profile = s.Profile
+	prepared := pipeline.Request{Search: request, Access: c.who.Access(), Now: c.Now(), FileLinks: !isListener(c.ctx),
+		Cache: c.cache, Caller: c.who.Tenant + "/" + chatUser(c.who)}
+	if !isListener(c.ctx) && !c.Empty {
+		prepared.Profile = c.Profile
 	}
-	if isTrusted(ctx) {
-		prepared.Federated = s.Federated
+	if isTrusted(c.ctx) {
+		prepared.Federated = c.Federated
 	}
 	if prepared.Federated == nil { // the federated servers may know the sets
-		if err := s.checkSets(ctx, who, slices.Concat(request.DocumentSets, request.ExcludeFilters.DocumentSets)); err != nil {
+		if err := c.checkSets(slices.Concat(request.DocumentSets, request.ExcludeFilters.DocumentSets)); err != nil {
 			return prepared, err
 		}
 	}
 	var own [2]string // the agent's provider and model
 	if id := request.PersonaID; id != nil && *id != 0 {
-		agent, err := s.agent(ctx, who, *id)
+		agent, err := c.agent(*id)
 		if err != nil {
 			return prepared, err
 		}
 		prepared.Agent, own = agentScope(agent), [2]string{agent.Provider, agent.Model}
 	}
 	var err error
-	if prepared.Model, err = s.model(ctx, request, own); err != nil {
+	if prepared.Model, err = c.model(request, own); err != nil {
 		return prepared, err
 	}
 	if request.WithoutModel() {
@@ -171,7 +171,7 @@ func (s *Server) prepare(ctx context.Context, who directory.Principal, request w
 		}
 		prepared.Model = nil
 	}
-	prepared.AutoDetectFilters, prepared.Trusted, prepared.Log = true, isTrusted(ctx), s.Log
+	prepared.AutoDetectFilters, prepared.Trusted, prepared.Log = true, isTrusted(c.ctx), c.Log
 	asked := func(m wire.Message) bool { return m.Type == "user" }
 	if len(request.MessageHistory) > 0 && !request.SkipQueryExpansion && !slices.ContainsFunc(request.MessageHistory, asked) {
 		return prepared, message("No user message found in message history")
@@ -181,18 +181,18 @@ func (s *Server) prepare(ctx context.Context, who directory.Principal, request w
 
 // model returns the language model of a search: the one that it names, else the agent's, else the default one; nil if
 // none is configured. An agent whose model is no longer configured uses the default one.
-func (s *Server) model(ctx context.Context, request wire.SearchRequest, own [2]string) (llm.Chat, error) {
+func (c *call) model(request wire.SearchRequest, own [2]string) (llm.Chat, error) {
 	if request.Provider != nil && request.Model != nil {
-		model, err := s.Models.Chat(*request.Provider, *request.Model)
+		model, err := c.Models.Chat(*request.Provider, *request.Model)
 		if errors.Is(err, llm.ErrUnknown) || errors.Is(err, llm.ErrNone) {
 			err = coded(http.StatusNotFound, "NOT_FOUND", "LLM provider %s not found", quoted(clip(*request.Provider)))
 		}
 		return model, err
 	}
-	model, err := s.Models.Chat(own[0], own[1])
+	model, err := c.Models.Chat(own[0], own[1])
 	if errors.Is(err, llm.ErrUnknown) {
-		s.Log.WarnContext(ctx, "the agent's model is not configured", "provider", own[0], "model", own[1])
-		model, err = s.Models.Chat("", "")
+		c.Log.WarnContext(c.ctx, "the agent's model is not configured", "provider", own[0], "model", own[1])
+		model, err = c.Models.Chat("", "")
 	}
 	if errors.Is(err, llm.ErrNone) {
 		return nil, nil
@@ -201,11 +201,11 @@ func (s *Server) model(ctx context.Context, request wire.SearchRequest, own [2]s
 }
 
 // checkSets returns an error for sets that the caller may not see, which is the same for sets that do not exist.
-func (s *Server) checkSets(ctx context.Context, who directory.Principal, names []string) error {
+func (c *call) checkSets(names []string) error {
 	if len(names) == 0 {
 		return nil
 	}
-	sets, err := s.Directory.DocumentSets(ctx, who)
+	sets, err := c.Directory.DocumentSets(c.ctx, c.who)
 	if err != nil {
 		return err
 	}
@@ -232,8 +232,8 @@ func agentScope(agent directory.Agent) *pipeline.Agent {
 }
 
 // agent returns an agent that the caller may use, or the API's error.
-func (s *Server) agent(ctx context.Context, who directory.Principal, id int) (directory.Agent, error) {
-	agent, err := s.Directory.Agent(ctx, who, id)
+func (c *call) agent(id int) (directory.Agent, error) {
+	agent, err := c.Directory.Agent(c.ctx, c.who, id)
 	if errors.Is(err, directory.ErrNotFound) {
 		err = coded(http.StatusNotFound, "PERSONA_NOT_FOUND", "Persona with id %d not found", id)
 	}
@@ -245,11 +245,11 @@ type setFilter map[string]bool
 
 // visibleSets returns the sets that may appear in counts. Administrators may see every set, so the directory is not
 // opened for them.
-func (s *Server) visibleSets(ctx context.Context, who directory.Principal) (setFilter, error) {
-	if who.Admin {
+func (c *call) visibleSets() (setFilter, error) {
+	if c.who.Admin {
 		return nil, nil
 	}
-	sets, err := s.Directory.DocumentSets(ctx, who)
+	sets, err := c.Directory.DocumentSets(c.ctx, c.who)
 	if err != nil {
 		return nil, err
 	}
@@ -284,21 +284,21 @@ func (v setFilter) narrowFacets(facets *wire.Facets) {
 }
 
 // facets answers GET /search/facets: counts of all documents that pass the filters.
-func (s *Server) facets(c *call) (any, error) {
+func facets(c *call) (any, error) {
 	request, err := decodeFilters(c.values)
 	if err != nil {
 		return nil, err
 	}
-	prepared, err := s.prepare(c.Context(), c.who, request)
+	prepared, err := c.prepare(request)
 	if err != nil {
 		return nil, err
 	}
-	visible, err := s.visibleSets(c.Context(), c.who)
+	visible, err := c.visibleSets()
 	if err != nil {
 		return nil, err
 	}
 	return c.view(func(snapshot index.Snapshot) (any, error) {
-		counts, err := pipeline.Facets(c.Context(), snapshot, prepared)
+		counts, err := pipeline.Facets(c.ctx, snapshot, prepared)
 		if err != nil {
 			return nil, err
 		}
@@ -313,11 +313,11 @@ func suggest(c *call) (any, error) {
 	const usual = 10
 	prefix, limit := c.requireText("prefix", 0, wire.MaxQueryRunes), c.wholeOr("limit", usual, 1, wire.MaxSuggestions)
 	return c.view(func(snapshot index.Snapshot) (any, error) {
-		edge, err := c.server.edge(c.Context(), c.who.Tenant, snapshot, c.who.Access())
+		edge, err := c.edge(snapshot)
 		if err != nil {
 			return nil, err
 		}
-		found, err := snapshot.Suggest(c.Context(), prefix, c.who.Access(), limit)
+		found, err := snapshot.Suggest(c.ctx, prefix, c.who.Access(), limit)
 		return wire.Suggestions{Words: listed(found.Words), Titles: mapped(found.Titles,
 			func(title index.Title) wire.TitleSuggestion {
 				return wire.TitleSuggestion{Title: title.Title, DocumentID: edge.id(title.DocumentID)}

@@ -259,9 +259,9 @@ func (a *answers) resumable(session string) (found *turn) {
 }
 
 // watchReaders cancels an answer that nobody reads any more.
-func (t *turn) watchReaders(asker, ctx context.Context, cancel context.CancelCauseFunc) (end func()) {
+func (t *turn) watchReaders(asker context.Context, cancel context.CancelCauseFunc) (end func()) {
 	alone := 0
-	return t.every(ctx, resumeGrace, "watch the readers of an answer", func(context.Context) bool {
+	return t.every(resumeGrace, "watch the readers of an answer", func(context.Context) bool {
 		if alone++; asker.Err() == nil || t.record.read() {
 			alone = 0
 		}
@@ -303,18 +303,18 @@ func detached(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // resumeChat answers GET /chat/chat-session/{id}/resume-stream: the lines of the answer that is being written, from the
 // line cursor on, and those that follow.
-func (s *Server) resumeChat(c *call) (any, error) {
+func resumeChat(c *call) (any, error) {
 	cursor := c.wholeOr("cursor", 0, 0, 1<<53)
 	id := c.pathSession()
 	if _, _, err := c.session(id); err != nil {
 		return nil, sessionHidden(err)
 	}
-	run := s.answers.resumable(id)
+	run := c.answers.resumable(id)
 	if run == nil {
 		return nil, coded(http.StatusNotFound, "NOT_FOUND", "No resumable run for this chat session")
 	}
 	defer run.record.join()()
-	beat := time.NewTicker(s.heartbeat)
+	beat := time.NewTicker(c.heartbeat)
 	defer beat.Stop()
 	out := newLines(c.w, wire.MediaTypeEvents)
 	for {
@@ -329,7 +329,7 @@ func (s *Server) resumeChat(c *call) (any, error) {
 		case <-grown:
 		case <-beat.C:
 			out.send(chat.At(chat.TurnSearch, chat.Heartbeat()))
-		case <-c.Context().Done():
+		case <-c.ctx.Done():
 			return written{}, nil
 		}
 	}

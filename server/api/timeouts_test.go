@@ -17,10 +17,10 @@ import (
 )
 
 // serveWorld listens with the patience of a real server, in a bubble.
-func serveWorld(t *testing.T, w *world, routes ...route) *memnet.Listener {
+func serveWorld(t *testing.T, w *world, more ...route) *memnet.Listener {
 	t.Helper()
 	guard := newGuards(PublicOptions{Concurrency: DefaultConcurrency}, w.server.Now, nil)
-	handler := w.server.mount(append(w.server.routes(), routes...), w.server.authenticate, guard)
+	handler := w.server.mount(append(routes(), more...), w.server.authenticate, guard)
 	listener := memnet.Listen()
 	s := &httptest.Server{Listener: listener, Config: &http.Server{ReadTimeout: time.Minute,
 		Handler: w.server.logged(w.server.recovered(handler))}}
