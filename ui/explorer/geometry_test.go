@@ -189,7 +189,7 @@ func states(random *rand.Rand) map[string]func(*Model) {
 	return map[string]func(*Model){
 		"results": func(m *Model) { m.focus = InList },
 		"typing":  func(m *Model) { m.focus = InBox; m.box.SetQuery(text+" source:slack set:\"日本 語\" ", today()) },
-		"reading": func(m *Model) { m.focus = InReader; m.reader.NextMatch() },
+		"reading": func(m *Model) { m.focus = InReader; m.reader.StepMatch(1) },
 		"outline": func(m *Model) { m.focus = InList; m.Update(press("O")); m.outline.Move(random.IntN(3)) },
 		"links":   func(m *Model) { finishRendering(m); m.openLinks() },
 		"paragraph": func(m *Model) {

@@ -134,39 +134,40 @@ func (r Rect) contains(x, y int) bool { return x >= r.X && x < r.X+r.W && y >= r
 
 // editable is where text is typed: the query box, or the line of a panel.
 type editable interface {
-	Insert(text string) bool
-	Left() bool
-	Right() bool
-	WordLeft() bool
-	WordRight() bool
-	Home() bool
-	End() bool
-	DeleteBack() bool
-	DeleteForward() bool
-	DeleteWordBack() bool
-	DeleteWordBackAlt() bool
-	DeleteWordForward() bool
-	KillToEnd() bool
-	KillToStart() bool
-	Yank() bool
-	Transpose() bool
-	Undo() bool
-	Redo() bool
+	Insert(text string)
+	Left()
+	Right()
+	WordLeft()
+	WordRight()
+	Home()
+	End()
+	DeleteBack()
+	DeleteForward()
+	DeleteWordBack()
+	DeleteWordBackAlt()
+	DeleteWordForward()
+	KillToEnd()
+	KillToStart()
+	Yank()
+	Transpose()
+	Undo()
+	Redo()
 }
 
 // edit changes what is typed, and follows the change.
-func (m *Model) edit(change func(editable) bool) tea.Cmd {
+func (m *Model) edit(change func(editable)) tea.Cmd {
 	if m.place() == InAnswer && cannotFollowUp(m) != "" {
 		m.warn(cannotFollowUp(m))
 		return nil
 	}
 	if m.overlay() != 0 {
-		m.top().Edit(func(editor *line.Editor) bool { return change(editor) })
+		m.top().Edit(func(editor *line.Editor) { change(editor) })
 		if m.overlay() == InLinks {
 			return m.openTypedLink()
 		}
 	} else if m.focus == InBox {
-		if before := m.box.Query(); change(&m.box) && m.box.Query() != before {
+		before := m.box.Query()
+		if change(&m.box); m.box.Query() != before {
 			return m.queryEdited()
 		}
 	}
@@ -175,7 +176,7 @@ func (m *Model) edit(change func(editable) bool) tea.Cmd {
 
 // typed puts text where text goes. In the list and the reader there is no such place.
 func (m *Model) typed(text string) tea.Cmd {
-	return m.edit(func(f editable) bool { return f.Insert(text) })
+	return m.edit(func(f editable) { f.Insert(text) })
 }
 
 func (m *Model) handlePaste(paste tea.PasteMsg) tea.Cmd {
@@ -183,14 +184,14 @@ func (m *Model) handlePaste(paste tea.PasteMsg) tea.Cmd {
 		m.focus = InBox
 	}
 	if m.place() == InBox {
-		return m.edit(func(editable) bool { return m.box.Paste(paste.Content) })
+		return m.edit(func(editable) { m.box.Paste(paste.Content) })
 	}
 	return m.typed(paste.Content)
 }
 
 // editingBindings are readline's keys.
 func editingBindings() []Binding {
-	edit := func(name, keys, long string, run func(editable) bool) Binding {
+	edit := func(name, keys, long string, run func(editable)) Binding {
 		return action(name, keys, InFields, "", long, func(m *Model) tea.Cmd { return m.edit(run) })
 	}
 	left := edit("left", "left ctrl+b", "Move left one character", editable.Left)

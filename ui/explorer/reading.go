@@ -235,9 +235,9 @@ func (m *Model) toggleRaw() tea.Cmd {
 	return nil
 }
 
-func (m *Model) toMatch(move func() bool) {
+func (m *Model) toMatch(direction int) {
 	m.showReader()
-	move()
+	m.reader.StepMatch(direction)
 	if _, total := m.reader.Match(); total == 0 {
 		m.inform("no match in this passage")
 	}

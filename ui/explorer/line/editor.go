@@ -15,8 +15,8 @@ import (
 	"quarry/ui/explorer/paint"
 )
 
-// Editor is a line of text with a cursor. The zero value is an empty line, ready for use. Its methods report whether
-// they changed anything; Undo reverts every change.
+// Editor is a line of text with a cursor. The zero value is an empty line, ready for use. Undo reverts every
+// change.
 type Editor struct {
 	// Limit is the maximum number of runes; 0 means that of a query.
 	Limit int
@@ -65,43 +65,43 @@ func (e *Editor) Version() uint64 { return e.version }
 func (e *Editor) Attached() []string { return e.now.attached }
 
 // SetText replaces the text and moves the cursor to its end.
-func (e *Editor) SetText(s string) bool {
+func (e *Editor) SetText(s string) {
 	text := Clean(s, e.limit())
-	return e.put(stepOther, state{text, len(text), e.now.attached})
+	e.put(stepOther, state{text, len(text), e.now.attached})
 }
 
 // Replace sets the text, the cursor and the attached strings as one step of Undo. The text may be longer than Limit, so
 // that typed text can always be restored.
-func (e *Editor) Replace(text string, cursor int, attached []string) bool {
+func (e *Editor) Replace(text string, cursor int, attached []string) {
 	before := Clean(text[:min(max(cursor, 0), len(text))], unlimited)
-	return e.put(stepOther, state{Clean(text, unlimited), len(before), slices.Clone(attached)})
+	e.put(stepOther, state{Clean(text, unlimited), len(before), slices.Clone(attached)})
 }
 
 // Insert inserts typed text at the cursor. Typing is undone word by word. Escape sequences, control characters and
 // characters that hide text are removed; line ends and tabs become one space; text beyond Limit is cut off.
-func (e *Editor) Insert(s string) bool {
+func (e *Editor) Insert(s string) {
 	kind := stepOther
 	if len(s) <= longestKey {
 		kind = stepType
 	}
-	return e.insert(kind, s)
+	e.insert(kind, s)
 }
 
 // Paste is Insert for text that is undone as a whole.
-func (e *Editor) Paste(s string) bool { return e.insert(stepOther, s) }
+func (e *Editor) Paste(s string) { e.insert(stepOther, s) }
 
 // longestKey is the size of the longest text that a single key press inserts, in bytes.
 const longestKey = 32
 
-func (e *Editor) insert(kind step, s string) bool {
+func (e *Editor) insert(kind step, s string) {
 	text, cursor := e.Inserted(s)
 	if text == e.now.text {
-		return false
+		return
 	}
 	if kind == stepType && !e.continuesWord(text[e.now.cursor:cursor]) {
 		e.last = stepNone
 	}
-	return e.change(kind, text, cursor)
+	e.change(kind, text, cursor)
 }
 
 // Inserted returns the text and the end of the insertion, in bytes, that Insert would produce, without changing
@@ -124,59 +124,59 @@ func (e *Editor) limit() int {
 }
 
 // DeleteBack deletes the cluster before the cursor.
-func (e *Editor) DeleteBack() bool {
-	return e.remove(stepErase, previous(e.now.text, e.now.cursor), e.now.cursor)
+func (e *Editor) DeleteBack() {
+	e.remove(stepErase, previous(e.now.text, e.now.cursor), e.now.cursor)
 }
 
 // DeleteForward deletes the cluster after the cursor.
-func (e *Editor) DeleteForward() bool {
-	return e.remove(stepErase, e.now.cursor, next(e.now.text, e.now.cursor))
+func (e *Editor) DeleteForward() {
+	e.remove(stepErase, e.now.cursor, next(e.now.text, e.now.cursor))
 }
 
 // DeleteWordBack kills back to the space before the word.
-func (e *Editor) DeleteWordBack() bool {
-	return e.kill(spaceBefore(e.now.text, e.now.cursor), e.now.cursor)
+func (e *Editor) DeleteWordBack() {
+	e.kill(spaceBefore(e.now.text, e.now.cursor), e.now.cursor)
 }
 
 // DeleteWordBackAlt kills back to the start of the word, where letters or digits begin.
-func (e *Editor) DeleteWordBackAlt() bool {
-	return e.kill(wordBefore(e.now.text, e.now.cursor), e.now.cursor)
+func (e *Editor) DeleteWordBackAlt() {
+	e.kill(wordBefore(e.now.text, e.now.cursor), e.now.cursor)
 }
 
 // DeleteWordForward kills to the end of the word.
-func (e *Editor) DeleteWordForward() bool {
-	return e.kill(e.now.cursor, wordAfter(e.now.text, e.now.cursor))
+func (e *Editor) DeleteWordForward() {
+	e.kill(e.now.cursor, wordAfter(e.now.text, e.now.cursor))
 }
 
 // KillToEnd kills the text after the cursor.
-func (e *Editor) KillToEnd() bool { return e.kill(e.now.cursor, len(e.now.text)) }
+func (e *Editor) KillToEnd() { e.kill(e.now.cursor, len(e.now.text)) }
 
 // KillToStart kills the text before the cursor.
-func (e *Editor) KillToStart() bool { return e.kill(0, e.now.cursor) }
+func (e *Editor) KillToStart() { e.kill(0, e.now.cursor) }
 
 // Yank inserts the text killed last; consecutive kills count as one.
-func (e *Editor) Yank() bool { return e.insert(stepOther, e.killed) }
+func (e *Editor) Yank() { e.insert(stepOther, e.killed) }
 
 // Clear empties the line. The attached strings stay.
-func (e *Editor) Clear() bool { return e.change(stepOther, "", 0) }
+func (e *Editor) Clear() { e.change(stepOther, "", 0) }
 
 // Transpose swaps the clusters on both sides of the cursor, or the last two at the end, and moves after them.
-func (e *Editor) Transpose() bool {
+func (e *Editor) Transpose() {
 	text, middle := e.now.text, e.now.cursor
 	if middle == len(text) {
 		middle = previous(text, middle)
 	}
 	start, end := previous(text, middle), next(text, middle)
 	if start == middle {
-		return false
+		return
 	}
-	return e.change(stepOther, text[:start]+text[middle:end]+text[start:middle]+text[end:], end)
+	e.change(stepOther, text[:start]+text[middle:end]+text[start:middle]+text[end:], end)
 }
 
 // kill removes a range and saves it for Yank, together with the text killed just before.
-func (e *Editor) kill(from, to int) bool {
+func (e *Editor) kill(from, to int) {
 	if from == to {
-		return false
+		return
 	}
 	taken := e.now.text[from:to]
 	switch {
@@ -187,19 +187,19 @@ func (e *Editor) kill(from, to int) bool {
 	default:
 		e.killed = taken + e.killed
 	}
-	return e.remove(stepKill, from, to)
+	e.remove(stepKill, from, to)
 }
 
-func (e *Editor) remove(kind step, from, to int) bool {
-	return e.change(kind, e.now.text[:from]+e.now.text[to:], from)
+func (e *Editor) remove(kind step, from, to int) {
+	e.change(kind, e.now.text[:from]+e.now.text[to:], from)
 }
 
-func (e *Editor) change(kind step, text string, cursor int) bool {
-	return e.put(kind, state{text, cursor, e.now.attached})
+func (e *Editor) change(kind step, text string, cursor int) {
+	e.put(kind, state{text, cursor, e.now.attached})
 }
 
 // put changes the state and saves the one before for Undo, unless the step continues the last one.
-func (e *Editor) put(kind step, to state) bool {
+func (e *Editor) put(kind step, to state) {
 	to.cursor = boundary(to.text, to.cursor)
 	sameContent := to.text == e.now.text && slices.Equal(to.attached, e.now.attached)
 	if !sameContent {
@@ -210,54 +210,48 @@ func (e *Editor) put(kind step, to state) bool {
 		e.future = history{}
 	}
 	e.last = kind
-	if sameContent && to.cursor == e.now.cursor {
-		return false
+	if !sameContent || to.cursor != e.now.cursor {
+		e.now = to
+		e.version++
 	}
-	e.now = to
-	e.version++
-	return true
 }
 
 // Undo reverts the last step: a typed word, characters erased in a row, or any other single change.
-func (e *Editor) Undo() bool { return e.travel(&e.past, &e.future) }
+func (e *Editor) Undo() { e.travel(&e.past, &e.future) }
 
 // Redo reverts the last Undo.
-func (e *Editor) Redo() bool { return e.travel(&e.future, &e.past) }
+func (e *Editor) Redo() { e.travel(&e.future, &e.past) }
 
-func (e *Editor) travel(from, to *history) bool {
-	target, ok := from.pop()
-	if !ok {
-		return false
+func (e *Editor) travel(from, to *history) {
+	if target, ok := from.pop(); ok {
+		to.push(e.now)
+		e.now, e.last = target, stepNone
+		e.version++
 	}
-	to.push(e.now)
-	e.now = target
-	e.last = stepNone
-	e.version++
-	return true
 }
 
 func startsWithSpace(s string) bool { return s != strings.TrimLeftFunc(s, unicode.IsSpace) }
 func endsWithSpace(s string) bool   { return s != strings.TrimRightFunc(s, unicode.IsSpace) }
 
 // Left moves back by one cluster.
-func (e *Editor) Left() bool { return e.move(previous(e.now.text, e.now.cursor)) }
+func (e *Editor) Left() { e.move(previous(e.now.text, e.now.cursor)) }
 
 // Right moves forward by one cluster.
-func (e *Editor) Right() bool { return e.move(next(e.now.text, e.now.cursor)) }
+func (e *Editor) Right() { e.move(next(e.now.text, e.now.cursor)) }
 
 // WordLeft moves back to the start of a run of letters and digits.
-func (e *Editor) WordLeft() bool { return e.move(wordBefore(e.now.text, e.now.cursor)) }
+func (e *Editor) WordLeft() { e.move(wordBefore(e.now.text, e.now.cursor)) }
 
 // WordRight moves forward to the end of a run of letters and digits.
-func (e *Editor) WordRight() bool { return e.move(wordAfter(e.now.text, e.now.cursor)) }
+func (e *Editor) WordRight() { e.move(wordAfter(e.now.text, e.now.cursor)) }
 
 // Home moves to the start of the line.
-func (e *Editor) Home() bool { return e.move(0) }
+func (e *Editor) Home() { e.move(0) }
 
 // End moves to the end of the line.
-func (e *Editor) End() bool { return e.move(len(e.now.text)) }
+func (e *Editor) End() { e.move(len(e.now.text)) }
 
-func (e *Editor) move(to int) bool { return e.change(stepMove, e.now.text, to) }
+func (e *Editor) move(to int) { e.change(stepMove, e.now.text, to) }
 
 // previous returns the start of the cluster before a boundary.
 func previous(text string, at int) int {

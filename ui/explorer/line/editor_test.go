@@ -26,7 +26,8 @@ func at(marked string) *line.Editor {
 
 // moveTo puts the cursor at an offset, or behind the cluster that the offset is inside of.
 func moveTo(e *line.Editor, offset int) {
-	for e.Home(); e.Cursor() < offset && e.Right(); {
+	for e.Home(); e.Cursor() < min(offset, len(e.Text())); {
+		e.Right()
 	}
 }
 
@@ -34,7 +35,7 @@ func show(e *line.Editor) string { return e.Text()[:e.Cursor()] + "|" + e.Text()
 
 func TestKeys(t *testing.T) {
 	t.Parallel()
-	type edit = func(*line.Editor) bool
+	type edit = func(*line.Editor)
 	for _, test := range []struct {
 		name       string
 		from, want string
@@ -72,14 +73,11 @@ func TestKeys(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			e := at(test.from)
 			version := e.Version()
-			changed := test.edit(e)
+			test.edit(e)
 			if got := show(e); got != test.want {
 				t.Errorf("%q became %q, not %q", test.from, got, test.want)
 			}
-			if changed != (test.from != test.want) {
-				t.Errorf("said that it changed something: %v", changed)
-			}
-			if changed != (e.Version() != version) {
+			if changed := test.from != test.want; changed != (e.Version() != version) {
 				t.Error("the version tells another story")
 			}
 			text := e.Text()
@@ -137,7 +135,7 @@ func TestLimit(t *testing.T) {
 		t.Errorf("cut to %q, though an emoji is cut whole", e.Text())
 	}
 	e.Insert("ef")
-	if e.Text() != "abcde" || e.Insert("g") {
+	if e.Insert("g"); e.Text() != "abcde" {
 		t.Errorf("%q is longer than it may be", e.Text())
 	}
 	e.SetText("123456")
@@ -173,13 +171,15 @@ func TestTypingIsUndoneByWord(t *testing.T) {
 	var e line.Editor
 	typed(&e, "roll back a")
 	var steps []string
-	for e.Undo() {
+	for range 3 {
+		e.Undo()
 		steps = append(steps, e.Text())
 	}
 	if got := strings.Join(steps, "/"); got != "roll back /roll /" {
 		t.Errorf("undone as %q", got)
 	}
-	for e.Redo() {
+	for range 4 {
+		e.Redo()
 	}
 	if e.Text() != "roll back a" {
 		t.Errorf("redone to %q", e.Text())
@@ -199,11 +199,11 @@ func TestErasingInARowIsOneStep(t *testing.T) {
 
 func TestNothingIsLost(t *testing.T) {
 	t.Parallel()
-	for name, lose := range map[string]func(*line.Editor) bool{
+	for name, lose := range map[string]func(*line.Editor){
 		"clear":    (*line.Editor).Clear,
-		"set text": func(e *line.Editor) bool { return e.SetText("other") },
+		"set text": func(e *line.Editor) { e.SetText("other") },
 		"kill":     (*line.Editor).KillToStart,
-		"replace":  func(e *line.Editor) bool { return e.Replace("other", 0, []string{"b"}) },
+		"replace":  func(e *line.Editor) { e.Replace("other", 0, []string{"b"}) },
 	} {
 		var e line.Editor
 		e.Replace("", 0, []string{"a"})
@@ -238,8 +238,9 @@ func TestUndoMemoryIsBounded(t *testing.T) {
 		e.SetText(strings.Repeat("x", 1000+i%2))
 	}
 	steps := 0
-	for e.Undo() {
-		steps++
+	for version := e.Version() - 1; e.Version() != version; steps++ {
+		version = e.Version()
+		e.Undo()
 	}
 	if steps == 0 || steps > 500 {
 		t.Errorf("%d steps were kept", steps)

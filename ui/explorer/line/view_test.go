@@ -177,7 +177,7 @@ func FuzzEditor(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, keys []byte, width uint8) {
 		var e line.Editor
 		e.Paste(text)
-		edits := []func() bool{e.Left, e.Right, e.WordLeft, e.WordRight, e.Home, e.End, e.DeleteBack, e.DeleteForward,
+		edits := []func(){e.Left, e.Right, e.WordLeft, e.WordRight, e.Home, e.End, e.DeleteBack, e.DeleteForward,
 			e.DeleteWordBack, e.DeleteWordBackAlt, e.DeleteWordForward, e.KillToEnd, e.KillToStart, e.Yank, e.Transpose,
 			e.Clear, e.Undo, e.Redo}
 		for _, key := range keys[:min(len(keys), 100)] {

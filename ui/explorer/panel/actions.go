@@ -58,13 +58,12 @@ func (p *Actions) Choose(action string) {
 }
 
 // Edit implements Panel: what is typed narrows the list.
-func (p *Actions) Edit(change func(*line.Editor) bool) bool {
-	changed := change(&p.filter)
+func (p *Actions) Edit(change func(*line.Editor)) {
+	change(&p.filter)
 	if text := p.filter.Text(); text != p.filtered {
 		p.filtered = text
 		p.narrow()
 	}
-	return changed
 }
 
 // narrow keeps the entries with every typed word: first the one whose key or name was typed, then those with words that

@@ -26,7 +26,7 @@ func entries() []Entry {
 	}
 }
 
-func typing(p *Actions, text string) { p.Edit(func(e *line.Editor) bool { return e.Insert(text) }) }
+func typing(p *Actions, text string) { p.Edit(func(e *line.Editor) { e.Insert(text) }) }
 
 func TestTypingNarrows(t *testing.T) {
 	t.Parallel()
@@ -161,7 +161,7 @@ func TestWhatIsTypedNarrowsTheList(t *testing.T) {
 		"SEARCH":   {"search", "research"},
 		"nonsense": nil,
 	} {
-		p.Edit(func(e *line.Editor) bool { e.SetText(typed); return true })
+		p.Edit(func(e *line.Editor) { e.SetText(typed) })
 		var got []string
 		for _, i := range p.shown {
 			got = append(got, p.entries[i].Action)
@@ -201,7 +201,7 @@ func TestReasonsAreFound(t *testing.T) {
 	var p Actions
 	p.Open("All actions", "no action matches", []Entry{
 		{Action: "answer", Text: "Ask a model", Reason: "no language model is configured"}, {Action: "open", Text: "Open"}})
-	p.Edit(func(e *line.Editor) bool { return e.Insert("configured") })
+	p.Edit(func(e *line.Editor) { e.Insert("configured") })
 	if chosen, ok := p.Chosen(); !ok || chosen.Action != "answer" || len(p.shown) != 1 {
 		t.Errorf("%+v of %d", chosen, len(p.shown))
 	}

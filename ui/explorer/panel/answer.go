@@ -159,10 +159,10 @@ func (p *Answer) Typing() bool { return p.typing }
 func (p *Answer) Typed() string { return p.input.Text() }
 
 // Edit implements Panel. What is typed over an answer begins a further question.
-func (p *Answer) Edit(change func(*line.Editor) bool) bool {
-	changed := change(&p.input)
-	p.typing = p.typing || changed
-	return changed
+func (p *Answer) Edit(change func(*line.Editor)) {
+	before := p.input.Version()
+	change(&p.input)
+	p.typing = p.typing || p.input.Version() != before
 }
 
 // Escape implements Panel.

@@ -55,7 +55,7 @@ func TestAThread(t *testing.T) {
 		t.Errorf("%+v", source)
 	}
 	p.Type()
-	p.Edit(func(e *line.Editor) bool { return e.Insert("and firmware?") })
+	p.Edit(func(e *line.Editor) { e.Insert("and firmware?") })
 	if at := Draw(&p, 60, 20, dark(), ""); !at.Cursor || at.X != 4+len("and firmware?") || at.Y != len(at.Lines)-2 {
 		t.Errorf("cursor at %d,%d: %v", at.X, at.Y, at.Cursor)
 	}
@@ -121,7 +121,7 @@ func TestAnswersFillTheirRectangle(t *testing.T) {
 		}
 		if random.IntN(2) == 0 {
 			p.Type()
-			p.Edit(func(e *line.Editor) bool { return e.Insert("字字") })
+			p.Edit(func(e *line.Editor) { e.Insert("字字") })
 		}
 		requireFilled(t, &p, random)
 		render(&p)

@@ -22,8 +22,8 @@ type Panel interface {
 	Move(lines int)
 	// Page moves by pages, as high as those drawn last.
 	Page(pages int)
-	// Edit changes the text being typed, and reports whether there was one and it changed.
-	Edit(change func(*line.Editor) bool) bool
+	// Edit changes the text being typed, if there is one.
+	Edit(change func(*line.Editor))
 	// Escape names what Back does: Close, Cancel or another word for the key's hint.
 	Escape() string
 	// Back takes one step back inside the panel. False means that there is none and the panel closes.
@@ -39,9 +39,9 @@ const (
 // Static has the methods of a panel in which nothing is typed and which esc closes.
 type Static struct{}
 
-func (Static) Edit(func(*line.Editor) bool) bool { return false }
-func (Static) Escape() string                    { return Close }
-func (Static) Back() bool                        { return false }
+func (Static) Edit(func(*line.Editor)) {}
+func (Static) Escape() string          { return Close }
+func (Static) Back() bool              { return false }
 
 // Body is what a panel draws: at most the lines that there is room for, in any width.
 type Body struct {
@@ -169,11 +169,6 @@ func (t *Text) Move(lines int) { t.view.SetYOffset(t.view.YOffset() + lines) }
 // Page scrolls by pages, with one line of the page before.
 func (t *Text) Page(pages int) { t.Move(pages * max(1, t.view.Height()-1)) }
 
-// Reveal scrolls as little as shows a line.
-func (t *Text) Reveal(line int) {
-	t.view.SetYOffset(min(line, max(t.view.YOffset(), line-t.view.Height()+1)))
-}
-
 // Body draws the lines that are seen.
 func (t *Text) Body() Body {
 	var b Body
@@ -247,7 +242,7 @@ func (p *Prompt) Open(name, hint, text string) {
 func (p *Prompt) Text() string { return p.editor.Text() }
 
 // Edit implements Panel.
-func (p *Prompt) Edit(change func(*line.Editor) bool) bool { return change(&p.editor) }
+func (p *Prompt) Edit(change func(*line.Editor)) { change(&p.editor) }
 
 // Move implements Panel; there is nothing to move.
 func (p *Prompt) Move(int) {}

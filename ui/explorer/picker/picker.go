@@ -57,7 +57,7 @@ type Picker struct {
 	row   paint.Row // of the tabs' titles, as drawn last
 }
 
-// tab is one page of a picker. Methods that change the choice report whether it changed.
+// tab is one page of a picker.
 type tab interface {
 	title(brief bool) string
 	summary() string
@@ -68,14 +68,14 @@ type tab interface {
 	move(rows int)
 	page(pages int)
 	sideways(columns int, extend bool)
-	toggle() (changed bool, message string)
-	exclude() (changed bool, message string)
+	toggle()
+	exclude()
 	cannotExclude() string // why nothing can be excluded; "" if it can
 	back() bool
 	escape() string // what back does, or panel.Close
-	confirm() bool
-	typed()            // the text of the editor has changed
-	hit(line int) bool // a line of the view was clicked
+	confirm()
+	typed()       // the text of the editor has changed
+	hit(line int) // a line of the view was clicked
 	editor() *line.Editor
 	problem() string
 
@@ -91,7 +91,7 @@ type input struct {
 func (f *input) editor() *line.Editor { return &f.text }
 func (f *input) back() bool           { return false }
 func (f *input) escape() string       { return panel.Close }
-func (f *input) hit(int) bool         { return false }
+func (f *input) hit(int)              {}
 
 // sideways moves the cursor.
 func (f *input) sideways(columns int) {
@@ -177,17 +177,6 @@ func (p *Picker) shown() (*values, bool) {
 	return t, ok
 }
 
-// Show shows the tab of a filter.
-func (p *Picker) Show(filter string) {
-	for range p.tabs {
-		if p.Filter() == filter {
-			return
-		}
-		p.active = (p.active + 1) % len(p.tabs)
-	}
-	p.refresh()
-}
-
 // Turn shows a tab further on, around the ends.
 func (p *Picker) Turn(by int) {
 	if len(p.tabs) > 0 {
@@ -196,39 +185,38 @@ func (p *Picker) Turn(by int) {
 	}
 }
 
-// act lets the shown tab do something, and reports whether its choice changed.
-func (p *Picker) act(do func(tab) (changed bool, message string)) bool {
-	if len(p.tabs) == 0 {
-		return false
+// act lets the shown tab, if there is one, do something.
+func (p *Picker) act(do func(tab)) {
+	if p.message = ""; len(p.tabs) > 0 {
+		do(p.tabs[p.active])
 	}
-	var changed bool
-	changed, p.message = do(p.tabs[p.active])
-	return changed
-}
-
-func (p *Picker) quietly(do func(tab) bool) bool {
-	return p.act(func(t tab) (bool, string) { return do(t), "" })
 }
 
 // Move implements panel.Panel.
-func (p *Picker) Move(rows int) { p.quietly(func(t tab) bool { t.move(rows); return false }) }
+func (p *Picker) Move(rows int) { p.act(func(t tab) { t.move(rows) }) }
 
 // Page implements panel.Panel.
-func (p *Picker) Page(pages int) { p.quietly(func(t tab) bool { t.page(pages); return false }) }
+func (p *Picker) Page(pages int) { p.act(func(t tab) { t.page(pages) }) }
 
 // Sideways moves by bars in the histogram, with the range drawn along if it is to be extended; it opens and closes
 // places, and moves in typed text.
 func (p *Picker) Sideways(columns int, extend bool) {
-	p.quietly(func(t tab) bool { t.sideways(columns, extend); return false })
+	p.act(func(t tab) { t.sideways(columns, extend) })
 }
 
 // Toggle is the space key: it chooses or drops a value, begins and ends a range in the histogram, chooses a preset,
 // and is a space where dates are typed.
-func (p *Picker) Toggle() bool { return p.act(tab.toggle) }
+func (p *Picker) Toggle() { p.act(tab.toggle) }
 
 // Exclude excludes the value under the cursor, or all selected ones if it is one of them. Where that makes no sense the
 // panel shows why.
-func (p *Picker) Exclude() bool { return p.act(tab.exclude) }
+func (p *Picker) Exclude() {
+	p.act(func(t tab) {
+		if p.message = t.cannotExclude(); p.message == "" {
+			t.exclude()
+		}
+	})
+}
 
 // CannotExclude returns why nothing can be excluded in the shown tab; empty if it can.
 func (p *Picker) CannotExclude() string {
@@ -239,7 +227,10 @@ func (p *Picker) CannotExclude() string {
 }
 
 // Back ends a range that was begun.
-func (p *Picker) Back() bool { return p.quietly(tab.back) }
+func (p *Picker) Back() (ended bool) {
+	p.act(func(t tab) { ended = t.back() })
+	return ended
+}
 
 // Escape implements panel.Panel.
 func (p *Picker) Escape() string {
@@ -252,19 +243,17 @@ func (p *Picker) Escape() string {
 // Confirm is for the enter key, before Result: a value that was narrowed down to and not toggled, and a preset that was
 // moved to and not chosen, are chosen. The panel has announced that applying takes them, so the caller goes on to apply
 // Result in any case.
-func (p *Picker) Confirm() bool { return p.quietly(tab.confirm) }
+func (p *Picker) Confirm() { p.act(tab.confirm) }
 
 // Edit runs an editing key on what is typed, such as (*line.Editor).DeleteWordBack: it narrows the values of a tab, or
 // writes dates.
-func (p *Picker) Edit(key func(*line.Editor) bool) bool {
-	return p.quietly(func(t tab) bool {
+func (p *Picker) Edit(key func(*line.Editor)) {
+	p.act(func(t tab) {
 		editor := t.editor()
-		before, text := editor.Version(), editor.Text()
-		key(editor)
-		if editor.Text() != text {
+		text := editor.Text()
+		if key(editor); editor.Text() != text {
 			t.typed()
 		}
-		return editor.Version() != before
 	})
 }
 
@@ -306,19 +295,15 @@ func (p *Picker) Title(width int, th theme.Theme) (titles, chosen string) {
 	return titles, ""
 }
 
-// HitTitle shows the tab whose title is in a column of the titles, as drawn last. It reports whether there is one.
-func (p *Picker) HitTitle(x int) bool {
-	tab, ok := p.row.At(x)
-	if ok {
+// HitTitle shows the tab whose title is in a column of the titles, as drawn last.
+func (p *Picker) HitTitle(x int) {
+	if tab, ok := p.row.At(x); ok {
 		p.Turn(tab - p.active)
 	}
-	return ok
 }
 
-// HitLine toggles the value on a line of the view, as drawn last. It reports whether there is one.
-func (p *Picker) HitLine(line int) bool {
-	return p.quietly(func(t tab) bool { return t.hit(line) })
-}
+// HitLine toggles the value on a line of the view, as drawn last.
+func (p *Picker) HitLine(line int) { p.act(func(t tab) { t.hit(line) }) }
 
 // titles names the tabs. The shown one is in brackets, a tab with a selection shows its number. Where there is no room
 // for all, even with short names, the row begins further on, and "…" stands for the rest.

@@ -196,16 +196,19 @@ func (t *times) drawn(c chart) span {
 	return c.span(max(0, min(from, to)), min(max(from, to), len(c.bars)-1))
 }
 
-func (t *times) toggle() (changed bool, message string) {
+func (t *times) toggle() {
 	switch t.area {
 	case typing:
 		t.text.Insert(" ")
 		t.typed()
-		return true, ""
 	case presets:
 		t.choose(t.presets()[t.preset.At])
-		return true, ""
+	default:
+		t.toggleBar()
 	}
+}
+
+func (t *times) toggleBar() {
 	chart := t.chart()
 	at := chart.bar(t.month)
 	switch {
@@ -217,10 +220,9 @@ func (t *times) toggle() (changed bool, message string) {
 		t.begin()
 		t.choose(t.drawn(chart))
 	}
-	return true, ""
 }
 
-func (t *times) exclude() (changed bool, message string) { return false, t.cannotExclude() }
+func (t *times) exclude() {}
 
 func (t *times) cannotExclude() string { return "cannot exclude a time range" }
 
@@ -249,13 +251,11 @@ func (t *times) pending() (span, bool) {
 	return at, !at.equal(t.chosen())
 }
 
-func (t *times) confirm() bool {
+func (t *times) confirm() {
 	t.drawing = false
-	at, ok := t.pending()
-	if ok {
+	if at, ok := t.pending(); ok {
 		t.choose(at)
 	}
-	return ok
 }
 
 func (t *times) typed() {

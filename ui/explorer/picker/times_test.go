@@ -130,7 +130,7 @@ func TestPresets(t *testing.T) {
 	if !strings.Contains(screen(p, 60, 24), "enter selects last 30 days") {
 		t.Errorf("\n%s", screen(p, 60, 24))
 	}
-	if !p.Confirm() || raw(p) != "within:30d" {
+	if p.Confirm(); raw(p) != "within:30d" {
 		t.Errorf("%q", raw(p))
 	}
 	p.Move(1)
@@ -174,7 +174,7 @@ func TestTypedDates(t *testing.T) {
 	if got := screen(p, 60, 24); p.Problem() == "" || !strings.Contains(got, "✕ June 2026 has 30 days") {
 		t.Errorf("\n%s", got)
 	}
-	if !p.Edit((*line.Editor).KillToStart) || !p.Result().Empty() || p.Problem() != "" {
+	if p.Edit((*line.Editor).KillToStart); !p.Result().Empty() || p.Problem() != "" {
 		t.Errorf("without the text: %v", p.Result())
 	}
 	insert(p, "since:2026")
@@ -214,7 +214,7 @@ func TestTimeWorksWithoutMonths(t *testing.T) {
 func TestTimeCannotBeExcluded(t *testing.T) {
 	t.Parallel()
 	p := onTime("within:30d")
-	if p.Exclude() || !strings.Contains(screen(p, 60, 20), "cannot exclude a time range") || !p.Result().Empty() {
+	if p.Exclude(); !strings.Contains(screen(p, 60, 20), "cannot exclude a time range") || !p.Result().Empty() {
 		t.Errorf("\n%s", screen(p, 60, 20))
 	}
 }

@@ -30,7 +30,7 @@ func atPlaces(query string) (*Picker, Input) {
 		Known: known, Levels: map[string][]wire.FacetValue{"/": counted("hb wiki"), "/hb": counted("hb/people hb/teams"), "/hb/people": {}}}
 	p := new(Picker)
 	p.Open(in)
-	p.Show("in")
+	show(p, "in")
 	return p, in
 }
 

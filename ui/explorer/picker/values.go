@@ -216,10 +216,10 @@ func (t *values) sideways(columns int, _ bool) {
 	}
 }
 
-func (t *values) toggle() (changed bool, message string) {
+func (t *values) toggle() {
 	v := t.row()
 	if v == nil {
-		return false, ""
+		return
 	}
 	if v.choice == wanted {
 		v.choice = unused
@@ -227,17 +227,13 @@ func (t *values) toggle() (changed bool, message string) {
 		t.want(v)
 	}
 	t.touched, t.toggled = true, true
-	return true, ""
 }
 
-func (t *values) hit(line int) bool {
-	at := t.from + line - t.first
-	if line < t.first || at >= len(t.shown) {
-		return false
+func (t *values) hit(line int) {
+	if at := t.from + line - t.first; line >= t.first && at < len(t.shown) {
+		t.cursor.At = at
+		t.toggle()
 	}
-	t.cursor.At = at
-	changed, _ := t.toggle()
-	return changed
 }
 
 // want selects a value, of a field that takes only one instead of the one before.
@@ -251,13 +247,11 @@ func (t *values) want(v *value) {
 }
 
 // exclude excludes the value under the cursor, or no longer; together with all selected ones if it is one of them.
-func (t *values) exclude() (changed bool, message string) {
+func (t *values) exclude() {
 	v := t.row()
 	switch {
-	case t.of.Single:
-		return false, t.cannotExclude()
 	case v == nil:
-		return false, ""
+		return
 	case v.choice == unused:
 		v.choice = excluded
 	case v.choice == excluded:
@@ -270,7 +264,6 @@ func (t *values) exclude() (changed bool, message string) {
 		}
 	}
 	t.touched, t.toggled = true, true
-	return true, ""
 }
 
 func (t *values) cannotExclude() string {
@@ -287,13 +280,11 @@ func (t *values) pending() (v *value, ok bool) {
 	return v, v != nil && !t.toggled && t.text.Text() != "" && v.choice == unused
 }
 
-func (t *values) confirm() bool {
-	v, ok := t.pending()
-	if ok {
+func (t *values) confirm() {
+	if v, ok := t.pending(); ok {
 		t.want(v)
 		t.touched, t.toggled = true, true
 	}
-	return ok
 }
 
 func (t *values) typed() {

@@ -145,8 +145,15 @@ func randomQuery(r *rand.Rand) string {
 }
 
 // insert types a text.
-func insert(p *Picker, text string) bool {
-	return p.Edit(func(e *line.Editor) bool { return e.Insert(text) })
+func insert(p *Picker, text string) {
+	p.Edit(func(e *line.Editor) { e.Insert(text) })
+}
+
+// show shows the tab of a filter.
+func show(p *Picker, filter string) {
+	for p.Filter() != filter {
+		p.Turn(1)
+	}
 }
 
 // typed is what was typed into the tab that is shown.

@@ -42,11 +42,11 @@ type Box struct {
 
 // Chip is a finished filter.
 type Chip struct {
-	Raw          string // as it was typed
-	Label        string // for display
-	Field, Value string // as in client.Chip
-	Negated      bool   // likewise
-	Ignored      bool   // the server searched without it
+	Raw     string // as it was typed
+	Label   string // for display
+	Field   string // as in client.Chip
+	Negated bool   // likewise
+	Ignored bool   // the server searched without it
 
 	places []string // at the end of Label
 }
@@ -65,7 +65,7 @@ func (b *Box) Snapshot() State { return State{b.Text(), b.Cursor(), slices.Clone
 func (s State) Query() string { return join(s.text, s.filters) }
 
 // Restore brings a snapshot back. It can be undone like a change that was typed.
-func (b *Box) Restore(s State) bool { return b.Replace(s.text, s.cursor, s.filters) }
+func (b *Box) Restore(s State) { b.Replace(s.text, s.cursor, s.filters) }
 
 // Version changes whenever the content or the look of the box changes.
 func (b *Box) Version() uint64 { return b.Editor.Version() + b.version }
@@ -87,22 +87,20 @@ func join(text string, filters []string) string {
 }
 
 // SetQuery takes a query apart into text and chips, as one step of Undo.
-func (b *Box) SetQuery(q string, now time.Time) bool {
+func (b *Box) SetQuery(q string, now time.Time) {
 	b.now = now
 	const most = 8 * wire.MaxQueryRunes // filters do not count towards the length of a query
 	text, _, filters := b.finishedFilters(line.Clean(q, most), 0)
 	text = line.Clean(text, wire.MaxQueryRunes)
-	return b.Replace(text, len(text), filters)
+	b.Replace(text, len(text), filters)
 }
 
 // FinishFilters makes chips of all filters in the text, also of one that nothing follows yet.
-func (b *Box) FinishFilters(now time.Time) bool {
+func (b *Box) FinishFilters(now time.Time) {
 	b.now = now
-	text, cursor, filters := b.finishedFilters(b.Text(), b.Cursor())
-	if len(filters) == 0 {
-		return false
+	if text, cursor, filters := b.finishedFilters(b.Text(), b.Cursor()); len(filters) > 0 {
+		b.Replace(text, cursor, append(slices.Clone(b.Attached()), filters...))
 	}
-	return b.Replace(text, cursor, append(slices.Clone(b.Attached()), filters...))
 }
 
 // finishedFilters is a text without all of its filters, and without the space that a filter at its end leaves.
@@ -132,19 +130,17 @@ func without(text string, cursor int, chips []client.Chip) (rest string, restCur
 }
 
 // Insert puts typed text before the cursor. A filter that is finished by it becomes a chip.
-func (b *Box) Insert(s string) bool {
-	if b.take(s, false) {
-		return true
+func (b *Box) Insert(s string) {
+	if !b.take(s, false) {
+		b.Editor.Insert(s)
 	}
-	return b.Editor.Insert(s)
 }
 
 // Paste is Insert for text that comes from elsewhere: a filter at its end is finished, too.
-func (b *Box) Paste(s string) bool {
-	if b.take(s, true) {
-		return true
+func (b *Box) Paste(s string) {
+	if !b.take(s, true) {
+		b.Editor.Paste(s)
 	}
-	return b.Editor.Paste(s)
 }
 
 // take inserts text that finishes filters, so that Undo goes back to before it; false if it finishes none.
@@ -158,7 +154,8 @@ func (b *Box) take(s string, pasted bool) bool {
 		return false
 	}
 	text, cursor, filters := without(text, cursor, chips)
-	return b.Replace(text, cursor, append(slices.Clone(b.Attached()), filters...))
+	b.Replace(text, cursor, append(slices.Clone(b.Attached()), filters...))
+	return true
 }
 
 // finished is the filters of a text that are no longer being typed: the cursor has left them and space follows, or
@@ -182,88 +179,83 @@ func (b *Box) finished(text string, cursor int, pasted bool) []client.Chip {
 
 // DeleteBack takes away what precedes the cursor. At the beginning it takes the last chip back into the text, to be
 // edited; a selected chip it removes.
-func (b *Box) DeleteBack() bool {
-	if i, ok := b.selectedChip(); ok {
-		return b.removeSelected(i)
+func (b *Box) DeleteBack() {
+	if b.removeSelected() {
+		return
 	}
 	filters := b.Attached()
 	if b.Cursor() > 0 || len(filters) == 0 {
-		return b.Editor.DeleteBack()
+		b.Editor.DeleteBack()
+		return
 	}
 	last, text := filters[len(filters)-1], b.Text()
 	if text != "" && text == strings.TrimLeftFunc(text, unicode.IsSpace) {
 		text = " " + text
 	}
-	return b.Replace(last+text, len(last), filters[:len(filters)-1])
+	b.Replace(last+text, len(last), filters[:len(filters)-1])
 }
 
 // DeleteForward takes away what follows the cursor, or the selected chip.
-func (b *Box) DeleteForward() bool {
-	if i, ok := b.selectedChip(); ok {
-		return b.removeSelected(i)
+func (b *Box) DeleteForward() {
+	if !b.removeSelected() {
+		b.Editor.DeleteForward()
 	}
-	return b.Editor.DeleteForward()
 }
 
 // DeleteWordBack takes away the word before the cursor, or at the beginning the last chip.
-func (b *Box) DeleteWordBack() bool { return b.wordBack(b.Editor.DeleteWordBack) }
+func (b *Box) DeleteWordBack() { b.wordBack(b.Editor.DeleteWordBack) }
 
 // DeleteWordBackAlt is DeleteWordBack for words of letters and digits.
-func (b *Box) DeleteWordBackAlt() bool { return b.wordBack(b.Editor.DeleteWordBackAlt) }
+func (b *Box) DeleteWordBackAlt() { b.wordBack(b.Editor.DeleteWordBackAlt) }
 
 // KillToStart deletes all that precedes the cursor, the chips with it, as one step of Undo.
-func (b *Box) KillToStart() bool {
-	killed := b.Editor.KillToStart()
-	if len(b.Attached()) == 0 {
-		return killed
+func (b *Box) KillToStart() {
+	b.Editor.KillToStart()
+	if len(b.Attached()) > 0 {
+		b.Replace(b.Text(), b.Cursor(), nil)
 	}
-	return b.Replace(b.Text(), b.Cursor(), nil) || killed
 }
 
-func (b *Box) wordBack(deleteWord func() bool) bool {
-	if i, ok := b.selectedChip(); ok {
-		return b.removeSelected(i)
+func (b *Box) wordBack(deleteWord func()) {
+	switch {
+	case b.removeSelected():
+	case b.Cursor() == 0:
+		b.RemoveChip(len(b.Attached()) - 1)
+	default:
+		deleteWord()
 	}
-	if b.Cursor() == 0 {
-		return b.RemoveChip(len(b.Attached()) - 1)
-	}
-	return deleteWord()
 }
 
 // Left goes back by one cluster, and at the beginning selects the last chip or the one before the selected.
-func (b *Box) Left() bool {
-	if b.Cursor() > 0 {
-		return b.Editor.Left()
-	}
+func (b *Box) Left() {
 	i, ok := b.selectedChip()
 	if !ok {
 		i = len(b.Attached())
 	}
-	return i > 0 && b.selectChip(i-1)
+	if b.Cursor() > 0 {
+		b.Editor.Left()
+	} else if i > 0 {
+		b.selectChip(i - 1)
+	}
 }
 
 // Right moves right by one cluster, or from chip to chip and into the text.
-func (b *Box) Right() bool {
+func (b *Box) Right() {
 	if i, ok := b.selectedChip(); ok {
-		return b.selectChip(i + 1)
+		b.selectChip(i + 1)
+	} else {
+		b.Editor.Right()
 	}
-	return b.Editor.Right()
 }
 
 // selectChip makes a chip the one that DeleteBack and DeleteForward remove; an index that is out of range, none. Any
 // change of the text or the cursor ends the selection.
-func (b *Box) selectChip(i int) bool {
-	before, had := b.selectedChip()
+func (b *Box) selectChip(i int) {
 	b.selected, b.at = 0, b.Editor.Version()
 	if i >= 0 && i < len(b.Attached()) {
 		b.selected = i + 1
 	}
-	now, has := b.selectedChip()
-	if before == now && had == has {
-		return false
-	}
 	b.version++
-	return true
 }
 
 // selectedChip is the chip that keys act on, if there is one.
@@ -274,10 +266,14 @@ func (b *Box) selectedChip() (i int, ok bool) {
 	return b.selected - 1, true
 }
 
-func (b *Box) removeSelected(i int) bool {
-	removed := b.RemoveChip(i)
-	b.selectChip(min(i, len(b.Attached())-1))
-	return removed
+// removeSelected removes the selected chip, if there is one, and selects the one after it.
+func (b *Box) removeSelected() bool {
+	i, ok := b.selectedChip()
+	if ok {
+		b.RemoveChip(i)
+		b.selectChip(min(i, len(b.Attached())-1))
+	}
+	return ok
 }
 
 // Chips returns the filters, in the order in which they were given. The slice must not be changed.
@@ -292,7 +288,7 @@ func (b *Box) Chips() []Chip {
 func (b *Box) chip(raw string) Chip {
 	chip := Chip{Raw: raw, Label: raw}
 	if q := client.ParseQuery(raw, b.now); len(q.Chips) == 1 {
-		chip.Field, chip.Value, chip.Negated = q.Chips[0].Field, q.Chips[0].Value, q.Chips[0].Negated
+		chip.Field, chip.Negated = q.Chips[0].Field, q.Chips[0].Negated
 		if chip.Label = labelOf(q); q.Similar != "" {
 			chip.Label = b.Readable(raw)
 		}
@@ -301,8 +297,8 @@ func (b *Box) chip(raw string) Chip {
 			chip.places = slices.Concat(given, excluded)
 		}
 	} else {
-		name, value, _ := strings.Cut(raw, ":") // no filter any more, as time went by
-		chip.Field, chip.Value = strings.ToLower(name), value
+		name, _, _ := strings.Cut(raw, ":") // no filter any more, as time went by
+		chip.Field = strings.ToLower(name)
 	}
 	chip.Ignored = slices.Contains(b.ignored, chip.name())
 	return chip
@@ -371,17 +367,15 @@ func (b *Box) SetIgnored(fields []string) {
 }
 
 // RemoveChip takes a filter away. An index that is out of range changes nothing.
-func (b *Box) RemoveChip(i int) bool {
-	filters := b.Attached()
-	if i < 0 || i >= len(filters) {
-		return false
+func (b *Box) RemoveChip(i int) {
+	if filters := b.Attached(); i >= 0 && i < len(filters) {
+		b.Replace(b.Text(), b.Cursor(), slices.Delete(slices.Clone(filters), i, i+1))
 	}
-	return b.Replace(b.Text(), b.Cursor(), slices.Delete(slices.Clone(filters), i, i+1))
 }
 
 // SetFilters puts filters in place of all chips of some fields, where the first of those stood or at the end: "source"
 // stands for the filters by source, "-source" for those that exclude. The text stays as it is.
-func (b *Box) SetFilters(fields, filters []string) bool {
+func (b *Box) SetFilters(fields, filters []string) {
 	var kept []string
 	place := -1
 	for _, chip := range b.Chips() {
@@ -394,7 +388,7 @@ func (b *Box) SetFilters(fields, filters []string) bool {
 	if place < 0 {
 		place = len(kept)
 	}
-	return b.Replace(b.Text(), b.Cursor(), slices.Insert(kept, place, filters...))
+	b.Replace(b.Text(), b.Cursor(), slices.Insert(kept, place, filters...))
 }
 
 // InstantQuery is Query for a search while it is being typed: of a filter that is not finished, at the cursor or at the
@@ -485,13 +479,13 @@ func (b *Box) Typing() (Partial, bool) {
 
 // Complete puts a text in place of what Typing found, as one step of Undo. A filter that it finishes, with a space at
 // its end, becomes a chip.
-func (b *Box) Complete(replacement string) bool {
+func (b *Box) Complete(replacement string) {
 	partial, ok := b.Typing()
 	if !ok {
-		return false
+		return
 	}
 	text := b.Text()[:partial.start] + replacement + b.Text()[b.Cursor():]
 	cursor := partial.start + len(replacement)
 	text, cursor, filters := without(text, cursor, b.finished(text, cursor, false))
-	return b.Replace(text, cursor, append(slices.Clone(b.Attached()), filters...))
+	b.Replace(text, cursor, append(slices.Clone(b.Attached()), filters...))
 }

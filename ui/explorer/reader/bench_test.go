@@ -65,7 +65,8 @@ func BenchmarkViewScrolled(b *testing.B) {
 	render(r)
 	b.ReportAllocs()
 	for b.Loop() {
-		if !r.Down(1) {
+		top := r.top
+		if r.Down(1); r.top == top {
 			r.Top()
 		}
 		r.View(60, 34, th)

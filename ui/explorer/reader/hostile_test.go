@@ -103,7 +103,7 @@ func TestHostileMarkdown(t *testing.T) {
 					if job, ok := r.RenderJob(); ok {
 						r.Apply(job.Render())
 					}
-					r.NextMatch()
+					r.StepMatch(1)
 					checkView(t, r.View(width, 34, darkTheme()), width, 34)
 					r.Bottom()
 					checkView(t, r.View(width, 34, darkTheme()), width, 34)

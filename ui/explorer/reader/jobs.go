@@ -110,9 +110,8 @@ func (j Job) Render() Rendered {
 	return rendered
 }
 
-// Apply caches the results of a job and replaces the plain text in the body by them, keeping the place. It reports
-// whether the screen changed.
-func (r *Reader) Apply(rendered Rendered) bool {
+// Apply caches the results of a job and replaces the plain text in the body by them, keeping the place.
+func (r *Reader) Apply(rendered Rendered) {
 	wanted := false
 	for i, key := range rendered.keys {
 		delete(r.pending, key)
@@ -128,7 +127,6 @@ func (r *Reader) Apply(rendered Rendered) bool {
 		r.changed()
 		r.update()
 	}
-	return wanted
 }
 
 // waitingFor returns a piece of the body that has not been rendered for a key yet; nil if there is none.

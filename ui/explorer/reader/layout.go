@@ -132,24 +132,22 @@ type place struct {
 	row   int // lines below the top of the view
 }
 
-// Down scrolls by lines, up for negative ones. Like the other methods that scroll, it reports whether anything moved.
-func (r *Reader) Down(lines int) bool {
-	return r.scrollTo(r.top + lines)
-}
+// Down scrolls by lines, up for negative ones.
+func (r *Reader) Down(lines int) { r.scrollTo(r.top + lines) }
 
 // HalfPage scrolls by half pages.
-func (r *Reader) HalfPage(halves int) bool { return r.Down(halves * max(1, r.body/2)) }
+func (r *Reader) HalfPage(halves int) { r.Down(halves * max(1, r.body/2)) }
 
 // Page scrolls by pages; one line stays visible.
-func (r *Reader) Page(pages int) bool { return r.Down(pages * max(1, r.body-1)) }
+func (r *Reader) Page(pages int) { r.Down(pages * max(1, r.body-1)) }
 
 // Top scrolls to the beginning.
-func (r *Reader) Top() bool { return r.Down(-r.lines) }
+func (r *Reader) Top() { r.Down(-r.lines) }
 
 // Bottom scrolls to the end.
-func (r *Reader) Bottom() bool {
+func (r *Reader) Bottom() {
 	r.update()
-	return r.Down(r.lines)
+	r.Down(r.lines)
 }
 
 // Visible returns the Markdown of the paragraphs that are in sight; "" before the first View.
@@ -190,19 +188,17 @@ func (r *Reader) percent() int {
 func (r *Reader) maxTop() int { return max(0, r.lines-r.body) }
 
 // scrollTo moves a line to the top, or as near as the text allows.
-func (r *Reader) scrollTo(top int) bool {
+func (r *Reader) scrollTo(top int) {
 	r.update()
 	before := r.top
 	r.top = max(0, top)
 	if r.shape.width > 0 {
 		r.top = min(r.top, r.maxTop())
 	}
-	if r.top == before {
-		return false
+	if r.top != before {
+		r.place, r.moved = r.placeAtTop(), true
+		r.version++
 	}
-	r.place, r.moved = r.placeAtTop(), true
-	r.version++
-	return true
 }
 
 // savePlace saves the place at the top before the body changes, unless one is saved already.

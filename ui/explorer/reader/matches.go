@@ -19,13 +19,6 @@ type match struct {
 	line int
 }
 
-// NextMatch moves to the highlight after the current one, or to the first one on the screen, and from the last to the
-// first. It reports whether there is any.
-func (r *Reader) NextMatch() bool { return r.stepMatch(1) }
-
-// PrevMatch is NextMatch backwards.
-func (r *Reader) PrevMatch() bool { return r.stepMatch(-1) }
-
 // Match returns the number of the current highlight, from 1 or 0 for none, and how many there are.
 func (r *Reader) Match() (current, total int) {
 	r.update()
@@ -38,11 +31,13 @@ func (r *Reader) Match() (current, total int) {
 	return 0, len(r.matches)
 }
 
-func (r *Reader) stepMatch(by int) bool {
+// StepMatch moves to the highlight after the current one, or to the first one on the screen, and from the last to the
+// first; with -1 backwards.
+func (r *Reader) StepMatch(by int) {
 	r.update()
 	r.count()
 	if len(r.matches) == 0 {
-		return false
+		return
 	}
 	to := r.startMatch(by)
 	if current, _ := r.Match(); current > 0 && r.visible(r.matches[current-1].line) {
@@ -54,7 +49,6 @@ func (r *Reader) stepMatch(by int) bool {
 		r.scrollTo(line - r.body/3)
 	}
 	r.version++
-	return true
 }
 
 // currentPlace returns the place of the current highlight, if it is in view.
@@ -149,7 +143,7 @@ func (r *Reader) Selected() string {
 }
 
 // MoveSelection selects the next paragraph that is shown, or with -1 the one before, and scrolls to it.
-func (r *Reader) MoveSelection(direction int) bool {
+func (r *Reader) MoveSelection(direction int) {
 	r.update()
 	var all []selection
 	current := 0
@@ -166,12 +160,12 @@ func (r *Reader) MoveSelection(direction int) bool {
 	}
 	to := current + direction
 	if to < 0 || to >= len(all) {
-		return r.Down(direction) // to what is left at the ends
+		r.Down(direction) // to what is left at the ends
+		return
 	}
 	r.selected = all[to]
 	r.version++
 	r.reveal()
-	return true
 }
 
 // reveal scrolls as little as shows the selected paragraph, or its beginning.

@@ -157,7 +157,8 @@ func TestMatchOverTwoLines(t *testing.T) {
 		if len(matches) != 2 || strings.Join(matches, " ") != "the longest highlight of all" {
 			t.Errorf("rendered %t: highlighted %q", rendered, matches)
 		}
-		if !r.NextMatch() {
+		r.StepMatch(1)
+		if current, _ := r.Match(); current == 0 {
 			t.Fatal("there is a match")
 		}
 		if _, current := highlighted(&r, 50, 20); len(current) != 2 {
@@ -174,9 +175,9 @@ func TestSteppingThroughMatches(t *testing.T) {
 	r.Show(d)
 	r.View(60, 20, darkTheme())
 	render(&r)
-	step := func(move func() bool, want int) {
+	step := func(by, want int) {
 		t.Helper()
-		move()
+		r.StepMatch(by)
 		if current, total := r.Match(); current != want || total != 2 {
 			t.Errorf("at %d of %d, want %d of 2", current, total, want)
 		}
@@ -184,17 +185,18 @@ func TestSteppingThroughMatches(t *testing.T) {
 			t.Errorf("the current match is not on the screen")
 		}
 	}
-	step(r.NextMatch, 1)
-	step(r.NextMatch, 2)
-	step(r.NextMatch, 1)
-	step(r.PrevMatch, 2)
+	step(1, 1)
+	step(1, 2)
+	step(1, 1)
+	step(-1, 2)
 	r.SetRaw(true)
 	if current, _ := r.Match(); current != 2 {
 		t.Errorf("raw, the current match is %d", current)
 	}
 	d.Highlights, d.Words = nil, nil
 	r.Show(d)
-	if r.NextMatch() {
+	r.StepMatch(1)
+	if current, _ := r.Match(); current != 0 {
 		t.Error("nothing matches")
 	}
 }

@@ -237,9 +237,9 @@ func operate(r *Reader, random *rand.Rand) {
 	case 9:
 		r.Bottom()
 	case 10:
-		r.NextMatch()
+		r.StepMatch(1)
 	case 11:
-		r.PrevMatch()
+		r.StepMatch(-1)
 	case 12:
 		r.Page(random.IntN(3) - 1)
 	case 13:

@@ -187,7 +187,7 @@ func TestTheBreadcrumbFollowsTheText(t *testing.T) {
 			check("below "+heading, want)
 		}
 		r.Top()
-		r.NextMatch()
+		r.StepMatch(1)
 		check("above the match", "Platform › Runbooks") // the first line in sight is
 	}
 	r.Add(0, 2, []wire.Chunk{{ChunkInd: 0, Content: "## First\n\n" + lines, HeadingPath: []string{"Platform", "First"}},

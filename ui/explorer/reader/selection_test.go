@@ -93,7 +93,7 @@ func TestTheCurrentMatchIsSelected(t *testing.T) {
 	r.Show(d)
 	r.View(60, 20, darkTheme())
 	render(&r)
-	r.NextMatch()
+	r.StepMatch(1)
 	r.Select(true)
 	if got := r.Selected(); got != "Here it is: roll back." {
 		t.Errorf("selected %q", got)

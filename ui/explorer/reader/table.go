@@ -245,11 +245,11 @@ func (t *typesetter) printCell(td ast.Node) string {
 }
 
 // Sideways scrolls the tables that are wider than the pane by a column of the first one in view: 1 to the right, -1 to
-// the left. It reports whether anything moved.
-func (r *Reader) Sideways(direction int) bool {
+// the left.
+func (r *Reader) Sideways(direction int) {
 	g := r.wideGrid()
 	if g == nil {
-		return false
+		return
 	}
 	most := g.width - r.shape.width
 	left := min(r.left, most)
@@ -266,13 +266,8 @@ func (r *Reader) Sideways(direction int) bool {
 			}
 		}
 	}
-	to = max(0, min(to, most))
-	if to == r.left {
-		return false
-	}
-	r.left = to
+	r.left = max(0, min(to, most))
 	r.version++
-	return true
 }
 
 // HasWideTable reports whether a table in view is wider than the pane.

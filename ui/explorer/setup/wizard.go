@@ -227,20 +227,16 @@ func (w *Wizard) Previous() {
 	w.focus = (w.focus - 1 + n) % n
 }
 
-// Edit changes the line that is typed into; false where there is none, or nothing changed.
-func (w *Wizard) Edit(change func(*line.Editor) bool) bool {
+// Edit changes the line that is typed into, if there is one.
+func (w *Wizard) Edit(change func(*line.Editor)) {
 	editor := w.items()[w.focus].editor
 	if editor == nil || w.busy != None {
-		return false
+		return
 	}
 	before := editor.Text()
-	if !change(editor) {
-		return false
-	}
-	if editor.Text() != before {
+	if change(editor); editor.Text() != before {
 		w.tested, w.problem, w.remedy, w.unread = nil, "", "", false
 	}
-	return true
 }
 
 // Escape implements panel.Panel.
