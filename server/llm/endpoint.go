@@ -34,19 +34,21 @@ const (
 // errPaused is the cause of canceling a stream in which no further piece arrived in time.
 var errPaused = errors.New("the stream stalled")
 
-// endpoint is one server that speaks the API.
+// endpoint is one server that speaks the API. It follows redirects within the same server only.
 type endpoint struct {
 	name    string
 	baseURL string
-	client  *doer
+	key     Key
+	limit   int64 // bytes of an answer
+	client  *http.Client
 	slots   chan struct{} // one element for each running call
 	config  Config
 }
 
 func newEndpoint(name, baseURL string, key Key, limit int64, config Config) *endpoint {
-	client := &doer{key: key, limit: limit, client: &http.Client{Transport: config.Transport, CheckRedirect: checkRedirect}}
-	return &endpoint{name: name, baseURL: strings.TrimRight(baseURL, "/"), client: client,
-		slots: make(chan struct{}, config.Concurrency), config: config}
+	return &endpoint{name: name, baseURL: strings.TrimRight(baseURL, "/"), key: key, limit: limit,
+		client: &http.Client{Transport: config.Transport, CheckRedirect: checkRedirect},
+		slots:  make(chan struct{}, config.Concurrency), config: config}
 }
 
 const (
@@ -54,8 +56,8 @@ const (
 	streamMedia = "text/event-stream"
 )
 
-// post sends a request as JSON, or a GET without one, and returns an answer of the status 200. The caller closes its
-// body.
+// post sends a request as JSON, or a GET without one, and returns an answer of the status 200, whose body is bounded and
+// closed by the caller. The error is an *Error without secrets, or the context's.
 func (e *endpoint) post(ctx context.Context, path string, request any, accept string) (*http.Response, error) {
 	method, body := http.MethodGet, []byte(nil)
 	if request != nil {
@@ -69,9 +71,36 @@ func (e *endpoint) post(ctx context.Context, path string, request any, accept st
 	if err != nil {
 		return nil, unreachable(err)
 	}
+	key := ""
+	if e.key != nil {
+		if key, err = e.key(ctx); err != nil {
+			return nil, &Error{Kind: ErrRefused, Message: "its key cannot be read"}
+		}
+	}
+	if key != "" {
+		sent.Header.Set("Authorization", "Bearer "+key)
+	}
 	sent.Header.Set("Content-Type", wire.MediaTypeJSON)
 	sent.Header.Set("Accept", accept)
-	return e.client.Do(sent)
+	sent.Header.Set("User-Agent", "quarry")
+	response, err := e.client.Do(sent)
+	if err != nil {
+		return nil, unreachable(err)
+	}
+	limit := e.limit
+	switch {
+	case response.StatusCode != http.StatusOK:
+		defer func() { _ = response.Body.Close() }()                       // the body was read
+		body, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBody)) // as much of the reason as there is
+		return nil, refusal(response.StatusCode, response.Header, body, key)
+	case strings.HasPrefix(response.Header.Get("Content-Type"), "text/html"):
+		_ = response.Body.Close()
+		return nil, &Error{Kind: ErrUnusable, Message: "it is a web page"}
+	case accept == streamMedia:
+		limit = maxEvents
+	}
+	response.Body = http.MaxBytesReader(nil, response.Body, limit)
+	return response, nil
 }
 
 // fetch sends a request and decodes the answer.
@@ -80,9 +109,13 @@ func (e *endpoint) fetch(ctx context.Context, path string, request, into any) er
 	if err != nil {
 		return err
 	}
+	defer func() { _ = response.Body.Close() }() // nothing was written
 	body, err := io.ReadAll(response.Body)
-	if err = errors.Join(err, response.Body.Close()); err != nil {
-		return err
+	switch {
+	case isTooLarge(err):
+		return tooLarge()
+	case err != nil:
+		return &Error{Kind: ErrUnusable, Message: "it was cut off"}
 	}
 	return wire.Unmarshal(body, into)
 }
@@ -133,56 +166,6 @@ func retryable(err error) (wait time.Duration, again bool) {
 		return 0, false
 	}
 	return max(known.RetryAfter, retryPause), true
-}
-
-// doer is the HTTP client of an endpoint. It adds the key, follows redirects within the same server only, limits the
-// size of answers, and turns refusals into errors without secrets.
-type doer struct {
-	key    Key
-	limit  int64 // bytes of an answer
-	client *http.Client
-}
-
-// Do sends a request. The error is an *Error or the context's.
-func (d *doer) Do(request *http.Request) (*http.Response, error) {
-	key := ""
-	if d.key != nil {
-		var err error
-		if key, err = d.key(request.Context()); err != nil {
-			return nil, &Error{Kind: ErrRefused, Message: "its key cannot be read"}
-		}
-	}
-	if key != "" {
-		request.Header.Set("Authorization", "Bearer "+key)
-	}
-	request.Header.Set("User-Agent", "quarry")
-	response, err := d.client.Do(request)
-	if err != nil {
-		return nil, unreachable(err)
-	}
-	if strings.HasPrefix(response.Header.Get("Content-Type"), "text/html") && response.StatusCode == http.StatusOK {
-		_ = response.Body.Close()
-		return nil, &Error{Kind: ErrUnusable, Message: "it is a web page"}
-	}
-	streamed := request.Header.Get("Accept") == streamMedia
-	if streamed && response.StatusCode == http.StatusOK {
-		response.Body = http.MaxBytesReader(nil, response.Body, maxEvents)
-		return response, nil
-	}
-	defer func() { _ = response.Body.Close() }() // the body was read
-	if response.StatusCode != http.StatusOK {
-		body, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBody)) // as much of the reason as there is
-		return nil, refusal(response.StatusCode, response.Header, body, key)
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(nil, response.Body, d.limit))
-	switch {
-	case isTooLarge(err):
-		return nil, tooLarge()
-	case err != nil:
-		return nil, &Error{Kind: ErrUnusable, Message: "it was cut off"}
-	}
-	response.Body = io.NopCloser(bytes.NewReader(body))
-	return response, nil
 }
 
 func tooLarge() *Error { return &Error{Kind: ErrUnusable, Message: "it is too large"} }
