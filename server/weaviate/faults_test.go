@@ -40,7 +40,7 @@ type faulty struct {
 	deleted     []string        // paths
 	undeleted   int             // deletes that fail for an object
 	matches     []int64         // of the next deletes
-	change      func(*class)    // makes the schema differ
+	change      func(settings)  // makes the schema differ
 	access      []string        // of the last stored passage
 	authorized  []string        // of REST calls
 }
@@ -143,7 +143,7 @@ func (f *faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		c := wantedClass(name, 1)
 		if f.change != nil {
-			f.change(&c)
+			f.change(c)
 		}
 		_ = json.NewEncoder(w).Encode(c)
 	}
@@ -341,16 +341,17 @@ func TestLastingFaults(t *testing.T) {
 
 // TestSchemaDrift: a collection that differs is named with the property, and nothing starts.
 func TestSchemaDrift(t *testing.T) {
-	for want, change := range map[string]func(*class){
-		"property " + propAccess: func(c *class) {
-			c.Properties[slices.IndexFunc(c.Properties, func(p property) bool { return p.Name == propAccess })].Filterable = false
+	in := func(part, name string, value any) func(settings) {
+		return func(c settings) { c[part].(settings)[name] = value }
+	}
+	for want, change := range map[string]func(settings){
+		"property " + propAccess: func(c settings) { byName(c)["property "+propAccess].(settings)["indexFilterable"] = false },
+		"lacks property " + propHidden: func(c settings) {
+			c["properties"] = slices.DeleteFunc(c["properties"].([]any), func(p any) bool { return p.(settings)["name"] == propHidden })
 		},
-		"lacks property " + propHidden: func(c *class) {
-			c.Properties = slices.DeleteFunc(c.Properties, func(p property) bool { return p.Name == propHidden })
-		},
-		"deletionStrategy": func(c *class) { c.Replication.Deletion = "NoAutomatedResolution" },
-		"factor":           func(c *class) { c.Replication.Factor = 3 },
-		"multiTenancy":     func(c *class) { c.Tenants.Enabled = false },
+		"deletionStrategy": in("replicationConfig", "deletionStrategy", "NoAutomatedResolution"),
+		"factor":           in("replicationConfig", "factor", 3),
+		"multiTenancy":     in("multiTenancyConfig", "enabled", false),
 	} {
 		f := &faulty{change: change}
 		if _, err := openAt(t, f.start(t)); !errors.Is(err, ErrSchema) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "delete the collection there") {

@@ -73,11 +73,6 @@ func (s *snapshot) reach(ctx context.Context, access index.Access) *reach {
 	return r
 }
 
-// Counts implements lexical.Elsewhere.
-func (r *reach) Counts(terms ...string) ([]segment.TermCounts, error) {
-	return r.s.index.counts.of(r.ctx, r.s, terms)
-}
-
 // InScope implements lexical.Elsewhere. Changed documents count as Weaviate has them.
 func (r *reach) InScope(filter index.Filter) (int64, error) {
 	return r.count(all(append([]*pb.Filters{whole()}, variants(&filter, false)[0]...)...))
@@ -95,9 +90,7 @@ func (r *reach) Surfaces(prefix string, limit int) ([]lexical.Surface, error) {
 func (r *reach) Near(automaton segment.Automaton, yield func(lexical.Surface)) error {
 	words, err := r.s.index.words.read(r.ctx, r.s)
 	if err == nil {
-		segment.Match(automaton, words.surfaces, func(i int) {
-			yield(lexical.Surface{Surface: words.all[i].Surface, Term: words.all[i].Term, Documents: words.all[i].Documents})
-		})
+		segment.Match(automaton, words, func(s lexical.Surface) string { return s.Surface }, yield)
 	}
 	return err
 }
@@ -174,7 +167,7 @@ func (r *reach) sees(property string, list []string, has func(*segment.Reader) b
 	}
 	ids, _, err := r.ask(&pb.SearchRequest{Filters: filter, Limit: uint32(limit)})
 	if err == nil {
-		err = r.load(r.ctx, ids)
+		err = r.load(ids)
 	}
 	if err != nil {
 		return false, err
@@ -291,11 +284,11 @@ func (r *reach) loadChanged() error {
 		r.changed, r.lost, r.behind = ids, lost, lost || r.s.replicas != nil && !r.s.few(r.s.least())
 	}
 	r.mutex.Unlock()
-	return r.load(r.ctx, ids)
+	return r.load(ids)
 }
 
 // load reads and analyses documents, and keeps those that the caller may see.
-func (r *reach) load(ctx context.Context, ids []string) error {
+func (r *reach) load(ids []string) error {
 	r.mutex.Lock()
 	var unknown []string
 	for _, id := range ids {
@@ -307,7 +300,7 @@ func (r *reach) load(ctx context.Context, ids []string) error {
 	if len(unknown) == 0 {
 		return nil
 	}
-	readers, err := r.s.analysed(ctx, unknown, r.access)
+	readers, err := r.s.analysed(r.ctx, unknown, r.access)
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	maps.Copy(r.loaded, readers)
@@ -395,7 +388,7 @@ func (r *reach) warm(query *index.Query) error {
 	}
 	ids, _, err := r.ask(bm25(terms, variants(&query.Filter, false)[0], candidates))
 	if err == nil {
-		err = r.load(r.ctx, ids)
+		err = r.load(ids)
 	}
 	return err
 }
@@ -408,8 +401,8 @@ func bm25(terms []string, filter []*pb.Filters, limit int) *pb.SearchRequest {
 }
 
 // parts returns the segments of the documents that the caller may see.
-func (r *reach) parts(ctx context.Context, ids []string) ([]lexical.Part, error) {
-	if err := r.load(ctx, ids); err != nil {
+func (r *reach) parts(ids []string) ([]lexical.Part, error) {
+	if err := r.load(ids); err != nil {
 		return nil, err
 	}
 	r.mutex.Lock()
@@ -427,31 +420,21 @@ func (r *reach) parts(ctx context.Context, ids []string) ([]lexical.Part, error)
 type vocabulary struct {
 	mutex   sync.Mutex
 	version string
-	known   *knownWords
-}
-
-type knownWords struct {
-	all      []lexical.Surface
-	surfaces []string
+	known   []lexical.Surface
 }
 
 // read returns the vocabulary of a snapshot. Reading a large one takes long, so that it is not read again for each
 // change.
-func (v *vocabulary) read(ctx context.Context, s *snapshot) (*knownWords, error) {
+func (v *vocabulary) read(ctx context.Context, s *snapshot) ([]lexical.Surface, error) {
 	const small = 50_000
 	v.mutex.Lock()
 	defer v.mutex.Unlock()
-	if v.known != nil && (v.version == s.Version() || len(v.known.all) > small) {
+	if v.known != nil && (v.version == s.Version() || len(v.known) > small) {
 		return v.known, nil
 	}
 	all, err := s.Vocabulary(ctx, maxVocabulary)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		v.known, v.version = all, s.Version()
 	}
-	read := &knownWords{all: all, surfaces: make([]string, len(all))}
-	for i := range all {
-		read.surfaces[i] = all[i].Surface
-	}
-	v.known, v.version = read, s.Version()
-	return read, nil
+	return all, err
 }

@@ -57,7 +57,7 @@ type Index struct {
 	log      *slog.Logger
 	analysed cache
 	words    vocabulary
-	counts   termCounts
+	counts   *lru.Cache[countedTerm, segment.TermCounts]
 	changes  int      // documents that are read from the log; replaced in tests
 	ensured  sync.Map // names of collections that are as they must be
 	whole    sync.Map // the last position at which this process left no change, by collection
@@ -84,6 +84,7 @@ func Open(ctx context.Context, store *documents.Store, options Options) (*Index,
 	x := &Index{Store: store, client: c, holder: uuid.NewString(), changes: maxChanged, log: options.Log}
 	x.log = cmp.Or(x.log, slog.New(slog.DiscardHandler))
 	x.analysed.known, _ = lru.New[version, *segment.Reader](cachedBytes / readerBytes) // a positive size is no error
+	x.counts, _ = lru.New[countedTerm, segment.TermCounts](maxTerms)
 	if err := x.start(ctx, options.Tenant); err != nil {
 		return nil, errors.Join(err, c.close())
 	}

@@ -124,7 +124,7 @@ func (r *reach) fetch(wanted *lexical.Wanted, l listing) (parts []lexical.Part, 
 	for _, id := range ids {
 		r.fetched[id] = true
 	}
-	parts, err = r.parts(r.ctx, ids)
+	parts, err = r.parts(ids)
 	return parts, before, err
 }
 

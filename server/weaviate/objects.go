@@ -30,29 +30,22 @@ func objectID(tenant, document string, ordinal int) string {
 	return uuid.NewSHA1(space(), fmt.Appendf(nil, "%s|%s|%d", tenant, document, ordinal)).String()
 }
 
-// values are the properties of an object by type.
-type values struct {
-	scalars map[string]any
-	lists   map[string][]string
-}
-
 // metadata are the properties that all objects of a document have.
-func metadata(d *index.Document, version int64) values {
-	v := values{lists: map[string][]string{propAccess: fields(d.Access)}, scalars: map[string]any{
-		propDocument: mark(d.ID), propVersion: float64(version), propHidden: d.Hidden, propUpdated: float64(undated),
-		propMonth: mark(segment.Month(d))}}
+func metadata(d *index.Document, version int64) map[string]any {
+	v := map[string]any{propAccess: fields(d.Access), propDocument: mark(d.ID), propVersion: version, propHidden: d.Hidden,
+		propUpdated: int64(undated), propMonth: mark(segment.Month(d))}
 	if !d.UpdatedAt.IsZero() {
-		v.scalars[propUpdated] = float64(d.UpdatedAt.UnixMicro())
+		v[propUpdated] = d.UpdatedAt.UnixMicro()
 	}
 	for id := range field.N {
 		c := index.ColumnOf(id)
 		if c.Single {
-			v.scalars[c.Property] = mark(index.KeysOf(id, d)[0])
+			v[c.Property] = mark(index.KeysOf(id, d)[0])
 			continue
 		}
-		v.lists[c.Property] = propertyValues(id, index.KeysOf(id, d))
+		v[c.Property] = propertyValues(id, index.KeysOf(id, d))
 		if c.Counted != "" {
-			v.lists[c.Counted] = propertyValues(id, index.ValuesOf(id, d))
+			v[c.Counted] = propertyValues(id, index.ValuesOf(id, d))
 		}
 	}
 	return v
@@ -117,21 +110,24 @@ func fields(list []string) []string {
 	return slices.Compact(out)
 }
 
-// object makes an object of its properties.
-func object(class, tenant, id string, v values) (*pb.BatchObject, error) {
-	scalars, err := structpb.NewStruct(v.scalars)
-	if err != nil {
+// object makes an object of its properties: lists of texts, and others.
+func object(class, tenant, id string, values map[string]any) (*pb.BatchObject, error) {
+	scalars, made := map[string]any{}, &pb.BatchObject_Properties{}
+	for name, value := range values {
+		switch list, isList := value.([]string); {
+		case !isList:
+			scalars[name] = value
+		case len(list) == 0:
+			made.EmptyListProps = append(made.EmptyListProps, name)
+		default:
+			made.TextArrayProperties = append(made.TextArrayProperties, &pb.TextArrayProperties{PropName: name, Values: list})
+		}
+	}
+	var err error
+	if made.NonRefProperties, err = structpb.NewStruct(scalars); err != nil {
 		return nil, fmt.Errorf("write to Weaviate: %w", err)
 	}
-	properties := &pb.BatchObject_Properties{NonRefProperties: scalars}
-	for name, list := range v.lists {
-		if len(list) == 0 {
-			properties.EmptyListProps = append(properties.EmptyListProps, name)
-			continue
-		}
-		properties.TextArrayProperties = append(properties.TextArrayProperties, &pb.TextArrayProperties{PropName: name, Values: list})
-	}
-	return &pb.BatchObject{Uuid: id, Collection: class, Tenant: tenant, Properties: properties}, nil
+	return &pb.BatchObject{Uuid: id, Collection: class, Tenant: tenant, Properties: made}, nil
 }
 
 // objects makes the objects of a document: itself and its passages. vector returns the vector of a passage; empty: it has none.
@@ -150,10 +146,9 @@ func objects(class, tenant string, put *documents.Put, analyser *analysis.Analys
 		surfaces = append(surfaces, surface)
 	}
 	whole := metadata(d, put.Changed)
-	whole.scalars[propOrdinal], whole.scalars[propSize] = float64(wholeDocument), float64(len(d.Title))
-	whole.scalars[propPassages] = float64(len(d.Chunks))
-	whole.scalars[propNewest], whole.scalars[propOldest] = places(d)
-	whole.lists[propTerms], whole.lists[propTitled], whole.lists[propSurfaces] = fields(terms), fields(titled), fields(surfaces)
+	whole[propOrdinal], whole[propSize], whole[propPassages] = wholeDocument, len(d.Title), len(d.Chunks)
+	whole[propNewest], whole[propOldest] = places(d)
+	whole[propTerms], whole[propTitled], whole[propSurfaces] = fields(terms), fields(titled), fields(surfaces)
 	first, err := object(class, tenant, objectID(tenant, d.ID, wholeDocument), whole)
 	if err != nil {
 		return nil, err
@@ -163,8 +158,8 @@ func objects(class, tenant string, put *documents.Put, analyser *analysis.Analys
 	for i := range d.Chunks {
 		l := analysis.LanguageOf(language.OfChunk(d.Chunks[i].Text, d.Language, len(d.Chunks)))
 		v := metadata(d, put.Changed)
-		v.scalars[propOrdinal] = float64(i)
-		v.scalars[propText] = strings.Join([]string{strings.Repeat(title+" ", titleCopies),
+		v[propOrdinal] = i
+		v[propText] = strings.Join([]string{strings.Repeat(title+" ", titleCopies),
 			searchText(analyser, l, d.HeadingsField(i)), searchText(analyser, l, []string{d.Chunks[i].Text})}, " ")
 		o, err := object(class, tenant, objectID(tenant, d.ID, i), v)
 		if err != nil {
@@ -286,7 +281,7 @@ func (b *batch) refuse(document, reason string) {
 
 // probe stores an object of no document, which searches do not find. It fails if nothing can be stored.
 func (b *batch) probe(ctx context.Context, try func(context.Context, func(context.Context) error) error) error {
-	none := values{scalars: map[string]any{propDocument: mark(""), propOrdinal: float64(probeObject), propHidden: true}}
+	none := map[string]any{propDocument: mark(""), propOrdinal: probeObject, propHidden: true}
 	o, err := object(b.class, b.x.tenant, objectID(b.x.tenant, "", probeObject), none)
 	if err != nil {
 		return err

@@ -4,10 +4,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -50,45 +51,6 @@ const (
 	titleCopies = 2
 )
 
-// property is a property of a collection.
-type property struct {
-	Name       string   `json:"name"`
-	Type       []string `json:"dataType"`
-	Tokens     string   `json:"tokenization,omitempty"`
-	Filterable bool     `json:"indexFilterable"`
-	Searchable bool     `json:"indexSearchable"`
-	Ranges     bool     `json:"indexRangeFilters"`
-}
-
-// class is a collection, as far as it matters.
-type class struct {
-	Name        string `json:"class"`
-	Vectorizer  string `json:"vectorizer"`
-	VectorIndex string `json:"vectorIndexType"`
-	Vectors     struct {
-		Distance string `json:"distance"`
-	} `json:"vectorIndexConfig"`
-	Inverted struct {
-		BM25 struct {
-			K1 float64 `json:"k1"`
-			B  float64 `json:"b"`
-		} `json:"bm25"`
-		StopWords struct {
-			Preset string `json:"preset"`
-		} `json:"stopwords"`
-	} `json:"invertedIndexConfig"`
-	Tenants struct {
-		Enabled    bool `json:"enabled"`
-		Activation bool `json:"autoTenantActivation"`
-		Creation   bool `json:"autoTenantCreation"`
-	} `json:"multiTenancyConfig"`
-	Replication struct {
-		Factor   int    `json:"factor"`
-		Deletion string `json:"deletionStrategy"`
-	} `json:"replicationConfig"`
-	Properties []property `json:"properties"`
-}
-
 // className is the collection of the vectors of a model; all vectors of a collection have one length.
 func className(model string) string {
 	if model == "" {
@@ -103,82 +65,90 @@ func usable(name string) bool {
 	return name == classPrefix+schemaVersion || strings.HasPrefix(name, classPrefix+schemaVersion+"_")
 }
 
+// settings are those of a collection, or of a part of it, as the API has them.
+type settings = map[string]any
+
 // wantedClass is how a collection must be.
-func wantedClass(name string, replication int) class {
-	c := class{Name: name, Vectorizer: "none", VectorIndex: "hnsw"}
-	c.Vectors.Distance = "cosine"
-	c.Inverted.BM25.K1, c.Inverted.BM25.B = 1.2, 0.75
-	c.Inverted.StopWords.Preset = "none"
-	c.Tenants.Enabled, c.Tenants.Activation = true, true
-	c.Replication.Factor, c.Replication.Deletion = replication, "TimeBasedResolution"
-	c.Properties = []property{{Name: propText, Type: []string{"text"}, Tokens: "whitespace", Searchable: true}}
-	single, lists := []string{propDocument, propMonth}, []string{propAccess, propTerms, propSurfaces, propTitled}
+func wantedClass(name string, replication int) settings {
+	var properties []any
+	add := func(kind string, how settings, names ...string) {
+		for _, name := range names {
+			p := settings{"name": name, "dataType": []any{kind}, "indexFilterable": true, "indexSearchable": false,
+				"indexRangeFilters": false}
+			maps.Copy(p, how)
+			properties = append(properties, p)
+		}
+	}
+	exact := settings{"tokenization": "field"}
+	add("text", settings{"tokenization": "whitespace", "indexFilterable": false, "indexSearchable": true}, propText)
+	add("text", exact, propDocument, propMonth)
+	add("text[]", exact, propAccess, propTerms, propSurfaces, propTitled)
 	for id := range field.N {
 		switch column := index.ColumnOf(id); {
 		case column.Single:
-			single = append(single, column.Property)
+			add("text", exact, column.Property)
 		case column.Counted != "":
-			lists = append(lists, column.Counted)
+			add("text[]", exact, column.Counted)
 			fallthrough
 		default:
-			lists = append(lists, column.Property)
+			add("text[]", exact, column.Property)
 		}
 	}
-	for _, name := range single {
-		c.Properties = append(c.Properties, property{Name: name, Type: []string{"text"}, Tokens: "field", Filterable: true})
+	add("int", settings{"indexRangeFilters": true}, propOrdinal, propVersion, propUpdated)
+	add("int", nil, propSize, propPassages, propNewest, propOldest)
+	add("boolean", nil, propHidden)
+	return settings{
+		"class": name, "properties": properties, "vectorizer": "none", "vectorIndexType": "hnsw",
+		"vectorIndexConfig": settings{"distance": "cosine"},
+		"invertedIndexConfig": settings{"bm25": settings{"k1": 1.2, "b": 0.75},
+			"stopwords": settings{"preset": "none"}},
+		"multiTenancyConfig": settings{"enabled": true, "autoTenantActivation": true, "autoTenantCreation": false},
+		"replicationConfig":  settings{"factor": float64(replication), "deletionStrategy": "TimeBasedResolution"},
 	}
-	for _, name := range lists {
-		c.Properties = append(c.Properties, property{Name: name, Type: []string{"text[]"}, Tokens: "field", Filterable: true})
-	}
-	for _, name := range []string{propOrdinal, propVersion, propUpdated} {
-		c.Properties = append(c.Properties, property{Name: name, Type: []string{"int"}, Filterable: true, Ranges: true})
-	}
-	for _, name := range []string{propSize, propPassages, propNewest, propOldest} {
-		c.Properties = append(c.Properties, property{Name: name, Type: []string{"int"}, Filterable: true})
-	}
-	c.Properties = append(c.Properties, property{Name: propHidden, Type: []string{"boolean"}, Filterable: true})
-	return c
 }
 
 // ErrSchema: a collection is not as this program needs it.
 var ErrSchema = errors.New("the schema of Weaviate differs")
 
-// differences returns the first difference of a collection; nil if there is none.
-func (c *class) differences(wanted *class) error {
-	for _, setting := range []struct {
-		name         string
-		found, needs any
-	}{
-		{"vectorizer", c.Vectorizer, wanted.Vectorizer},
-		{"vectorIndexType", c.VectorIndex, wanted.VectorIndex},
-		{"vectorIndexConfig.distance", c.Vectors.Distance, wanted.Vectors.Distance},
-		{"invertedIndexConfig.stopwords.preset", c.Inverted.StopWords.Preset, wanted.Inverted.StopWords.Preset},
-		{"multiTenancyConfig", c.Tenants, wanted.Tenants},
-		{"replicationConfig.factor", c.Replication.Factor, wanted.Replication.Factor},
-		{"replicationConfig.deletionStrategy", c.Replication.Deletion, wanted.Replication.Deletion},
-	} {
-		if setting.found != setting.needs {
-			return fmt.Errorf("%w: collection %s has %s %v, not %v", ErrSchema, wanted.Name, setting.name, setting.found, setting.needs)
+// difference describes the first setting that is not as wanted; empty: all are. BM25's parameters may be others: what is
+// found is ranked again.
+func difference(place string, found, wanted any) string {
+	needs, inner := wanted.(settings)
+	has, _ := found.(settings)
+	switch {
+	case found == nil && wanted != false:
+		return "lacks " + place
+	case !inner && found != nil && !reflect.DeepEqual(found, wanted):
+		return fmt.Sprintf("has %s %v, not %v", place, found, wanted)
+	}
+	for _, name := range slices.Sorted(maps.Keys(needs)) {
+		if name == "bm25" {
+			continue
+		}
+		if problem := difference(strings.TrimPrefix(place+"."+name, "."), has[name], needs[name]); problem != "" {
+			return problem
 		}
 	}
-	for _, want := range wanted.Properties {
-		at := slices.IndexFunc(c.Properties, func(p property) bool { return p.Name == want.Name })
-		if at < 0 {
-			return fmt.Errorf("%w: collection %s lacks property %s", ErrSchema, wanted.Name, want.Name)
-		}
-		found, _ := json.Marshal(c.Properties[at])
-		needs, _ := json.Marshal(want)
-		if string(found) != string(needs) {
-			return fmt.Errorf("%w: property %s of collection %s is %s, not %s", ErrSchema, want.Name, wanted.Name, found, needs)
+	return ""
+}
+
+// byName returns the settings of a collection with those of each property under its name.
+func byName(class settings) settings {
+	named := maps.Clone(class)
+	list, _ := class["properties"].([]any)
+	for _, one := range list {
+		if property, ok := one.(settings); ok {
+			named[fmt.Sprint("property ", property["name"])] = property
 		}
 	}
-	return nil
+	delete(named, "properties")
+	return named
 }
 
 // ensure creates a collection and a tenant in it, or checks that they are as they must be. It calls missing before it creates the
 // tenant.
 func (c *client) ensure(ctx context.Context, name, tenant string, missing func() error) error {
-	wanted, found := wantedClass(name, c.cluster.Replication), class{}
+	wanted, found := wantedClass(name, c.cluster.Replication), settings{}
 	err := c.rest(ctx, http.MethodGet, "/v1/schema/"+name, nil, &found)
 	if notFound(err) {
 		err = c.rest(ctx, http.MethodPost, "/v1/schema", wanted, nil)
@@ -190,7 +160,8 @@ func (c *client) ensure(ctx context.Context, name, tenant string, missing func()
 	if err != nil {
 		return explain(ctx, "read the schema of Weaviate", err)
 	}
-	if err := found.differences(&wanted); err != nil {
+	if problem := difference("", byName(found), byName(wanted)); problem != "" {
+		err := fmt.Errorf("%w: collection %s %s", ErrSchema, name, problem)
 		return repairable("check the schema of Weaviate", err.Error(),
 			"correct index.engine, or delete the collection there and quarry fills it again", err)
 	}

@@ -137,7 +137,7 @@ func (m *matched) Count(ctx context.Context) (index.Counts, error) {
 		}
 		unread, estimated = matching, !complete || len(r.changed) > 0
 	}
-	more, err := r.parts(ctx, slices.DeleteFunc(unread, func(id string) bool { return m.reach.fetched[id] }))
+	more, err := r.parts(slices.DeleteFunc(unread, func(id string) bool { return m.reach.fetched[id] }))
 	if err != nil {
 		return index.Counts{}, err
 	}
@@ -197,7 +197,7 @@ func (s *snapshot) Facets(ctx context.Context, filter index.Filter) (counts inde
 	parts, _, err := r.fetch(&wanted, listing{filter: []*pb.Filters{}, exact: !r.behind})
 	if err == nil && r.incomplete && !r.behind {
 		if counts, err = r.aggregate(&filter); err == nil {
-			parts, err = r.parts(ctx, r.changed)
+			parts, err = r.parts(r.changed)
 		}
 		if err != nil {
 			return counts, err
@@ -301,7 +301,7 @@ func (r *reach) keep(wanted index.Vector, query index.Query, found []index.Hit) 
 	if err != nil {
 		return nil, err
 	}
-	parts, err := r.parts(r.ctx, slices.Compact(slices.Sorted(slices.Values(ids))))
+	parts, err := r.parts(slices.Compact(slices.Sorted(slices.Values(ids))))
 	if err != nil {
 		return nil, err
 	}
@@ -360,33 +360,26 @@ func (c *cache) add(v version, reader *segment.Reader) {
 	}
 }
 
-// termCounts keeps the statistics of the terms that were looked for last, of one version of the library.
-type termCounts struct {
-	mutex   sync.Mutex
-	version string
-	known   map[string]segment.TermCounts
-}
+// countedTerm is a term in one version of the library.
+type countedTerm struct{ version, term string }
 
-// maxTerms bounds the terms that are kept.
+// maxTerms bounds the terms whose statistics are kept: those that were looked for last.
 const maxTerms = 1 << 16
 
-func (c *termCounts) of(ctx context.Context, s *snapshot, terms []string) ([]segment.TermCounts, error) {
+// Counts implements lexical.Elsewhere.
+func (r *reach) Counts(terms ...string) ([]segment.TermCounts, error) {
+	known, version := r.s.index.counts, r.s.Version()
 	counts, unknown := make([]segment.TermCounts, len(terms)), []string(nil)
-	c.mutex.Lock()
-	if c.version != s.Version() || len(c.known) > maxTerms {
-		c.version, c.known = s.Version(), map[string]segment.TermCounts{}
-	}
 	for i, term := range terms {
-		n, ok := c.known[term]
+		n, ok := known.Get(countedTerm{version, term})
 		if counts[i] = n; !ok {
 			unknown = append(unknown, term)
 		}
 	}
-	c.mutex.Unlock()
 	if len(unknown) == 0 {
 		return counts, nil
 	}
-	found, err := s.Counts(ctx, unknown)
+	found, err := r.s.Counts(r.ctx, unknown)
 	if err != nil {
 		return nil, err
 	}
@@ -395,12 +388,8 @@ func (c *termCounts) of(ctx context.Context, s *snapshot, terms []string) ([]seg
 			counts[i] = n
 		}
 	}
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	if c.version == s.Version() {
-		for _, term := range unknown {
-			c.known[term] = found[term]
-		}
+	for _, term := range unknown {
+		known.Add(countedTerm{version, term}, found[term])
 	}
 	return counts, nil
 }

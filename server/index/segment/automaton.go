@@ -42,14 +42,15 @@ func (r *Reader) Matching(automaton Automaton, yield func(Surface)) {
 	}
 }
 
-// Match calls yield with the index of every key that the automaton accepts; the keys ascend.
-func Match(automaton Automaton, keys []string, yield func(i int)) {
+// Match calls yield with every item whose key the automaton accepts; the keys ascend.
+func Match[T any](automaton Automaton, items []T, key func(T) string, yield func(T)) {
 	m, before := matching{Automaton: automaton}, ""
-	for i, key := range keys {
-		if m.accepts([]byte(key), sharedPrefix(key, before)) {
-			yield(i)
+	for _, item := range items {
+		own := key(item)
+		if m.accepts([]byte(own), sharedPrefix(own, before)) {
+			yield(item)
 		}
-		before = key
+		before = own
 	}
 }
 
