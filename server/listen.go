@@ -52,7 +52,7 @@ func (a *Admission) ListenAndServe(ctx context.Context, address string, ready fu
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
-		return fmt.Errorf("listen on %s: %w", address, err)
+		return fmt.Errorf("serve HTTP: %w", err) // which names the address
 	}
 	if ready != nil {
 		ready(listener.Addr())

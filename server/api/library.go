@@ -136,6 +136,10 @@ func librarySync(c *call) (any, error) {
 	paths := absolutePaths(c.fields, "paths")
 	extent, local, meaning := checkExtent(c.fields), c.Local, c.flag("meaning")
 	local.FilesOnly = c.flag("files_only")
+	if _, ok := c.Models.Embedder(); meaning && !ok {
+		return nil, message("No vectors for search by meaning can be made: embeddings.mode is off. Switch it on: " +
+			"quarry config set embeddings.mode auto")
+	}
 	return c.libraryWork(true, func(w *work) (wire.LibraryEvent, error) {
 		if err := ingest.CheckAdded(w.ctx, w.documents, paths); err != nil && !errors.Is(err, fault.ErrDamaged) {
 			return wire.LibraryEvent{}, err

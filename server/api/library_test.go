@@ -222,6 +222,7 @@ func TestLibraryRefusals(t *testing.T) {
 		{"/library/remove", wire.RemoveRequest{Refs: []string{"file:/absent", " "}, Set: "Animals"}, 422},
 		{"/library/add", wire.AddRequest{Paths: []string{""}}, 422},
 		{"/library/sync", wire.SyncRequest{Paths: []string{""}}, 422},
+		{"/library/sync", wire.SyncRequest{Meaning: true}, 400},
 	} {
 		body, err := json.Marshal(test.body)
 		w.check(err)

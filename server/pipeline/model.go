@@ -211,8 +211,8 @@ func (r *run) withUsage(detail string, u llm.Usage) string {
 	if !r.Search.Explain {
 		return detail
 	}
-	return fmt.Sprintf("%s; %s: %s, %d tokens in, %d out", detail, r.Model.Name(), text.Count(u.Calls, "call"),
-		u.Prompt, u.Completion)
+	return fmt.Sprintf("%s; %s: %s, %s in, %s out", detail, r.Model.Name(), text.Count(u.Calls, "call"),
+		text.Count(u.Prompt, "token"), text.Number(u.Completion))
 }
 
 // skipReason returns why a stage runs without the model, or "". skip is the request's own setting.

@@ -198,8 +198,8 @@ func (r *run) withVectorDetail(detail string) string {
 	}
 	detail += fmt.Sprintf(", %d by vector", near)
 	if r.Search.Explain && r.embedding != (llm.Usage{}) {
-		detail += fmt.Sprintf("; %s: %s, %d tokens in", r.Embedder.Name(), text.Count(r.embedding.Calls, "call"),
-			r.embedding.Prompt)
+		detail += fmt.Sprintf("; %s: %s, %s in", r.Embedder.Name(), text.Count(r.embedding.Calls, "call"),
+			text.Count(r.embedding.Prompt, "token"))
 	}
 	return detail
 }

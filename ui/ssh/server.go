@@ -158,7 +158,7 @@ func (s *server) serve(ctx context.Context, host gossh.Signer, ready func(addres
 	listener := s.Listener
 	if listener == nil {
 		if listener, err = new(net.ListenConfig).Listen(ctx, "tcp", s.Address); err != nil {
-			return fmt.Errorf("listen on %s: %w", s.Address, err)
+			return fmt.Errorf("serve SSH: %w", err) // which names the address
 		}
 	}
 	failed := make(chan error, 1)
