@@ -161,7 +161,7 @@ func (c *Client) ListValues(ctx context.Context, id field.ID, begin string, most
 		listing.Complete = true
 	case field.Tag:
 		var tags []wire.SourceTag
-		tags, err = c.ValidTags(ctx, begin, true, most)
+		tags, err = c.ValidTags(ctx, begin, most)
 		for _, tag := range tags {
 			if name := field.TagText(tag.Key, tag.Value); name != "" {
 				add(name, tag.Source)
@@ -206,25 +206,12 @@ func (c *Client) Federated(ctx context.Context) ([]wire.FederatedConnection, err
 	return listed[wire.FederatedConnection](ctx, c, get("/federated", nil))
 }
 
-// ValidTags lists tags whose key or value match; "key=value" must match in both. With prefix, what begins with match
-// matches, otherwise only what equals it. A limit of zero leaves the number to the server.
-func (c *Client) ValidTags(ctx context.Context, match string, prefix bool, limit int) ([]wire.SourceTag, error) {
-	tags, err := c.validTags(ctx, match, prefix, limit)
-	if err != nil && !prefix && KindOf(err) == Server {
-		// Onyx fails on anything but prefixes.
-		tags, err = c.validTags(ctx, match, true, limit)
-	}
-	if err != nil {
-		return nil, err
-	}
-	isOther := func(tag wire.SourceTag) bool { return !prefix && match != "" && !tagEquals(tag, match) }
-	return append([]wire.SourceTag{}, slices.DeleteFunc(tags, isOther)...), nil
-}
-
-func (c *Client) validTags(ctx context.Context, match string, prefix bool, limit int) ([]wire.SourceTag, error) {
-	query := url.Values{"allow_prefix": {strconv.FormatBool(prefix)}}
-	if match != "" {
-		query.Set("match_pattern", match)
+// ValidTags lists tags whose key or value begins with a text; "key=value" must begin both. A limit of zero leaves the
+// number to the server.
+func (c *Client) ValidTags(ctx context.Context, begin string, limit int) ([]wire.SourceTag, error) {
+	query := url.Values{"allow_prefix": {"true"}} // Onyx fails on anything but prefixes
+	if begin != "" {
+		query.Set("match_pattern", begin)
 	}
 	if limit > 0 {
 		query.Set("limit", strconv.Itoa(limit))
@@ -234,14 +221,6 @@ func (c *Client) validTags(ctx context.Context, match string, prefix bool, limit
 		return nil, err
 	}
 	return found.Tags, nil
-}
-
-func tagEquals(tag wire.SourceTag, match string) bool {
-	key, value, both := strings.Cut(match, "=")
-	if both {
-		return strings.EqualFold(tag.Key, key) && strings.EqualFold(tag.Value, value)
-	}
-	return strings.EqualFold(tag.Key, match) || strings.EqualFold(tag.Value, match)
 }
 
 // Suggest returns words and titles that start with a prefix. A bare Onyx has no such route: NotAvailable.

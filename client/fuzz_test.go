@@ -102,7 +102,7 @@ func FuzzAnswers(f *testing.F) {
 			"status":    func() (any, error) { return c.ConnectorStatus(ctx) },
 			"sets":      func() (any, error) { return c.DocumentSets(ctx) },
 			"federated": func() (any, error) { return c.Federated(ctx) },
-			"tags":      func() (any, error) { return c.ValidTags(ctx, "", true, 10) },
+			"tags":      func() (any, error) { return c.ValidTags(ctx, "", 10) },
 			"suggest":   func() (any, error) { return c.Suggest(ctx, "x", 10) },
 			"facets":    func() (any, error) { return c.Facets(ctx, wire.SearchRequest{}) },
 			"features":  func() (any, error) { return c.Features(ctx) },

@@ -58,7 +58,7 @@ func (c *Client) ListSources(ctx context.Context) SourceList {
 		for _, source := range sources {
 			list.add(source, "")
 		}
-	} else if tags, err := c.ValidTags(ctx, "", true, mostListed); err == nil && len(tags) > 0 {
+	} else if tags, err := c.ValidTags(ctx, "", mostListed); err == nil && len(tags) > 0 {
 		list.Origin = ListedByTags
 		for _, tag := range tags {
 			list.add(tag.Source, "")

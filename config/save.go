@@ -110,17 +110,17 @@ func (c *Config) SaveModel(m NewModel) error {
 	if !m.Key.IsZero() {
 		set(provider, "key", m.Key.Reveal())
 	}
-	addToList(provider, "models", m.Model)
+	addModel(provider, m.Model)
 	set(llm, "default", m.Provider+"/"+m.Model)
 	return c.write(t)
 }
 
-// addToList adds a text to the list under a key, unless it is there.
-func addToList(mapping *yaml.Node, key, value string) {
-	node := child(mapping, key)
+// addModel adds a model to the list of a provider, unless it is there.
+func addModel(provider *yaml.Node, model string) {
+	node := child(provider, "models")
 	switch {
 	case node == nil || isNull(node):
-		node = section(mapping, key)
+		node = section(provider, "models")
 		*node = yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Style: yaml.FlowStyle, LineComment: node.LineComment}
 	case node.Kind == yaml.ScalarNode: // one text is a list of one
 		only := *node
@@ -128,12 +128,12 @@ func addToList(mapping *yaml.Node, key, value string) {
 		*node = yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Style: yaml.FlowStyle, Content: []*yaml.Node{&only}, LineComment: node.LineComment}
 	}
 	for _, item := range node.Content {
-		if item.Value == value {
+		if item.Value == model {
 			return
 		}
 	}
 	item := &yaml.Node{}
-	item.SetString(value)
+	item.SetString(model)
 	node.Content = append(node.Content, item)
 }
 

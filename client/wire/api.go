@@ -222,9 +222,6 @@ type Tool struct {
 	DefaultEnabled          bool            `json:"default_enabled"`
 }
 
-// MaxAgentsPerPage is the most agents that GET /agents returns at once.
-const MaxAgentsPerPage = 1000
-
 // PersonaPage is the answer of GET /agents.
 type PersonaPage struct {
 	Items      []Persona `json:"items"`

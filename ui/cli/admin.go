@@ -117,7 +117,8 @@ func listCommand[T any](a *app, kind administered[T]) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printList(a, kind.plural, found, kind.none+a.libraryFlag(), true, kind.table, kind.cells)
+			a.uncopied = true
+			return printList(a, kind.plural, found, kind.none+a.libraryFlag(), kind.table, kind.cells)
 		})
 }
 

@@ -88,7 +88,7 @@ func (p *askText) end(answer *wire.ChatAnswer, failure error) error {
 	if failure == nil && answer.Stopped {
 		p.app.note("the answer was stopped")
 	}
-	return p.out.finish(p.app.private())
+	return p.out.finish()
 }
 
 // sources lists what the answer cites.
@@ -171,7 +171,7 @@ func (c *capped) write(piece string) error {
 const trailerTokens = 12
 
 // finish prints the trailer of a cut answer, in the words of Onyx's CLI.
-func (c *capped) finish(private bool) error {
+func (c *capped) finish() error {
 	total := c.all.Len()
 	switch {
 	case total == c.size:
@@ -180,7 +180,7 @@ func (c *capped) finish(private bool) error {
 		return c.app.print(fmt.Appendf(nil, "\n[cut: %s bytes in all]\n", text.Number(total)))
 	}
 	trailer := fmt.Sprintf("\n\n--- response truncated (%d bytes total) ---\n", total)
-	if path := c.app.keepCopy("ask", "txt", []byte(ansi.Strip(c.all.String())), private); path != nil {
+	if path := c.app.keepCopy("ask", "txt", []byte(ansi.Strip(c.all.String()))); path != nil {
 		place := config.ShellQuote(*path)
 		trailer += fmt.Sprintf("Full response: %s\nExplore: grep -n WORD %s\nExplore: tail -n 50 %s\n", *path, place, place)
 	} else {

@@ -49,13 +49,13 @@ func (a *app) printCollection(ctx context.Context, choice target.Choice, format 
 	}
 	collection := stored.Collection
 	if format == state.JSON {
-		return a.printAnswer("collection", collectionAnswer(collection), a.private())
+		return a.printAnswer("collection", collectionAnswer(collection))
 	}
 	whole, err := state.Export(collection, format)
 	if err != nil {
 		return err
 	}
-	return a.printCut("collection", format, whole, a.private(), func(limit bound, _ *string) ([]byte, error) {
+	return a.printCut("collection", format, whole, func(limit bound, _ *string) ([]byte, error) {
 		return largest(0, len(collection), limit, func(n int) ([]byte, error) { return state.Export(collection[:n], format) })
 	})
 }

@@ -92,7 +92,8 @@ func (a *app) configList(context.Context, []string) error {
 	if err != nil {
 		return err
 	}
-	return printList(a, "config", loaded.Settings(), "No keys are set.", true, table{header: []string{"KEY", "VALUE", "FROM"}},
+	a.uncopied = true
+	return printList(a, "config", loaded.Settings(), "No keys are set.", table{header: []string{"KEY", "VALUE", "FROM"}},
 		func(s config.Setting) []string { return []string{s.Key, s.Value, s.From} })
 }
 

@@ -24,8 +24,8 @@ const (
 
 // keepCopy stores what was not printed and returns the path; nil when nothing is to be kept or it cannot be. A full
 // disk must not cost the user the part that fits.
-func (a *app) keepCopy(kind, extension string, whole []byte, private bool) *string {
-	if private || a.io.TempDir == "" || len(whole) > copyBytes {
+func (a *app) keepCopy(kind, extension string, whole []byte) *string {
+	if a.uncopied || a.io.TempDir == "" || len(whole) > copyBytes || a.private() {
 		return nil
 	}
 	path, err := writeCopy(a.io.TempDir, kind, extension, whole)

@@ -274,8 +274,7 @@ func unfit(result wire.SearchResult, form string, where target.Choice) string {
 // path.
 func (a *app) printPicked(chosen []wire.SearchResult, form string) error {
 	if form == formatJSON {
-		return a.printAnswer("pick", rowsAnswer(jsonResults(&wire.SearchResponse{Results: chosen}, false, whole())),
-			a.private())
+		return a.printAnswer("pick", rowsAnswer(jsonResults(&wire.SearchResponse{Results: chosen}, false, whole())))
 	}
 	var printed []string
 	for _, result := range chosen {
@@ -294,7 +293,7 @@ func (a *app) printPicked(chosen []wire.SearchResult, form string) error {
 	}
 	all := strings.Join(printed, "\n")
 	if form == pickPassage {
-		return a.printPlain("pick", "md", all, a.private())
+		return a.printPlain("pick", "md", all)
 	}
-	return a.printLines("pick", "txt", all+"\n", a.private())
+	return a.printLines("pick", "txt", all+"\n")
 }

@@ -87,9 +87,9 @@ type sourceRow struct {
 }
 
 // printList prints rows as JSON or as a table. For people, none says that there are no rows.
-func printList[T any](a *app, kind string, found []T, none string, private bool, t table, cells func(T) []string) error {
+func printList[T any](a *app, kind string, found []T, none string, t table, cells func(T) []string) error {
 	if a.wantsJSON() {
-		return a.printAnswer(kind, rowsAnswer(found), private)
+		return a.printAnswer(kind, rowsAnswer(found))
 	}
 	if len(found) == 0 {
 		a.say("%s", none)
@@ -131,7 +131,7 @@ func (a *app) printAgents(ctx context.Context, c *client.Client, choice target.C
 		sets := exslices.CastFunc(persona.DocumentSets, func(set wire.DocumentSet) string { return set.Name })
 		found = append(found, agentRow{persona.ID, persona.Name, persona.Description, false, true, sets, persona.KnowledgeSources, choice.Profile})
 	}
-	return printList(a, "agents", found, "No agents available.", a.private(), table{header: []string{"ID", "NAME", "DESCRIPTION"}},
+	return printList(a, "agents", found, "No agents available.", table{header: []string{"ID", "NAME", "DESCRIPTION"}},
 		func(r agentRow) []string { return []string{strconv.Itoa(r.ID), r.Name, r.Description} })
 }
 
@@ -152,7 +152,7 @@ func (a *app) printSets(ctx context.Context, c *client.Client, choice target.Cho
 		}
 		found = append(found, setRow{set.ID, set.Name, text.OrEmpty(set.Description), sources, countOf(counts, set.Name), set.IsPublic, choice.Profile})
 	}
-	return printList(a, "document-sets", found, "No document sets. Create one: quarry add PATH --set NAME", a.private(),
+	return printList(a, "document-sets", found, "No document sets. Create one: quarry add PATH --set NAME",
 		table{header: []string{"NAME", "DOCUMENTS", "SOURCES", "DESCRIPTION"}, optional: 1, right: 1},
 		func(r setRow) []string {
 			return []string{r.Name, countCell(r.Documents), strings.Join(r.Sources, ", "), r.Description}
@@ -192,7 +192,7 @@ func (a *app) printTags(ctx context.Context, c *client.Client, choice target.Cho
 	if err := checkRange("limit", limit, 1, mostTags); err != nil {
 		return err
 	}
-	tags, err := c.ValidTags(ctx, prefix, true, limit)
+	tags, err := c.ValidTags(ctx, prefix, limit)
 	if err != nil {
 		return err
 	}
@@ -212,7 +212,7 @@ func (a *app) printTags(ctx context.Context, c *client.Client, choice target.Cho
 	if len(found) >= limit && !a.wantsJSON() {
 		a.note("showing the first %d tags; give a prefix or raise --limit", limit)
 	}
-	return printList(a, "tags", found, "No tags.", a.private(),
+	return printList(a, "tags", found, "No tags.",
 		table{header: []string{"TAG", "DOCUMENTS", "SOURCE"}, optional: 1, right: 1},
 		func(r tagRow) []string { return []string{r.Key + "=" + r.Value, countCell(r.Documents), r.Source} })
 }
@@ -261,7 +261,7 @@ func (a *app) printSources(ctx context.Context, c *client.Client, choice target.
 	if note := listingNote(list.Origin); note != "" && (!a.wantsJSON() || list.Origin != client.ListedForAll) {
 		a.note("%s", note)
 	}
-	return printList(a, "sources", found, "No sources. Add files: quarry add PATH", a.private(),
+	return printList(a, "sources", found, "No sources. Add files: quarry add PATH",
 		table{header: []string{"SOURCE", "NAME", "DOCUMENTS", "DESCRIPTION"}, optional: 2, right: 2}, sourceRow.cells)
 }
 

@@ -202,7 +202,7 @@ func largest(low, high int, limit bound, render func(int) ([]byte, error)) ([]by
 }
 
 // printAnswer prints an answer as JSON, cut to the run's limit. kind names the copy's file.
-func (a *app) printAnswer(kind string, value answer, private bool) error {
+func (a *app) printAnswer(kind string, value answer) error {
 	value.indent = a.indents()
 	if len(a.shape.fields) > 0 {
 		every := value.value
@@ -219,25 +219,25 @@ func (a *app) printAnswer(kind string, value answer, private bool) error {
 		if err != nil {
 			return err
 		}
-		return a.printLines(kind, "txt", shaped, private)
+		return a.printLines(kind, "txt", shaped)
 	}
 	encoded, err := value.encode(whole())
 	if err != nil {
 		return err
 	}
-	return a.printCut(kind, "json", encoded, private, func(limit bound, path *string) ([]byte, error) {
+	return a.printCut(kind, "json", encoded, func(limit bound, path *string) ([]byte, error) {
 		return cutTo(value, limit, truncation{TotalBytes: len(encoded), FullResponsePath: path, Hint: cutHint(path, limit)})
 	})
 }
 
 // printResults prints results as text, cut to whole results, then to the beginning of the first one. The path of the
 // copy is left out where it takes the place of the results.
-func (a *app) printResults(kind, extension string, value answer, private bool) error {
+func (a *app) printResults(kind, extension string, value answer) error {
 	encoded, err := value.encode(whole())
 	if err != nil {
 		return err
 	}
-	return a.printCut(kind, extension, encoded, private, func(limit bound, path *string) ([]byte, error) {
+	return a.printCut(kind, extension, encoded, func(limit bound, path *string) ([]byte, error) {
 		note := truncation{TotalBytes: len(encoded), FullResponsePath: path}
 		if 4*limit.measure([]byte(copyNote(path))) > limit.most {
 			note.FullResponsePath = nil
@@ -247,8 +247,8 @@ func (a *app) printResults(kind, extension string, value answer, private bool) e
 }
 
 // printPlain prints text that is no JSON, cut at a character's boundary. Its last line then says so.
-func (a *app) printPlain(kind, extension, plain string, private bool) error {
-	return a.printCut(kind, extension, []byte(plain), private, func(limit bound, path *string) ([]byte, error) {
+func (a *app) printPlain(kind, extension, plain string) error {
+	return a.printCut(kind, extension, []byte(plain), func(limit bound, path *string) ([]byte, error) {
 		return limit.clip(ansi.Strip(plain), cutLines(plain, path)...), nil
 	})
 }
@@ -260,22 +260,25 @@ func cutLines(plain string, path *string) []string {
 }
 
 // printLines prints lines of which each is whole by itself, and drops lines from the end to fit.
-func (a *app) printLines(kind, extension, lines string, private bool) error {
-	return a.printCut(kind, extension, []byte(lines), private, func(limit bound, _ *string) ([]byte, error) {
+func (a *app) printLines(kind, extension, lines string) error {
+	return a.printCut(kind, extension, []byte(lines), func(limit bound, _ *string) ([]byte, error) {
 		return limit.lines(lines), nil
 	})
 }
 
 // printCut prints output. Where that is larger than the run's limit, shorten makes what is printed; path is that of the
 // complete copy, nil for none.
-func (a *app) printCut(kind, extension string, whole []byte, private bool,
+func (a *app) printCut(kind, extension string, whole []byte,
 	shorten func(limit bound, path *string) ([]byte, error)) error {
 	defer a.removeOldCopies()
 	limit := a.limit()
 	if !limit.isSet() || limit.fits(whole) {
 		return a.show(whole)
 	}
-	path := a.keepCopy(kind, extension, whole, private || limit.inTokens) // a budget is a wish: what fits is the answer
+	var path *string
+	if !limit.inTokens { // a budget is a wish: what fits is the answer
+		path = a.keepCopy(kind, extension, whole)
+	}
 	short, err := shorten(limit, path)
 	if err != nil {
 		return err

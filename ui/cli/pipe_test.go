@@ -166,7 +166,7 @@ func TestCopiesHaveABound(t *testing.T) {
 		folders = append(folders, folder)
 	}
 	a.removeOldCopies()
-	if path := a.keepCopy("search", "json", make([]byte, copyBytes+1), false); path != nil {
+	if path := a.keepCopy("search", "json", make([]byte, copyBytes+1)); path != nil {
 		t.Errorf("%s is larger than all copies may be", *path)
 	}
 	for i, folder := range folders {

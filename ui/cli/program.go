@@ -223,6 +223,7 @@ type app struct {
 	waits   atomic.Bool    // the command ends by itself when interrupted
 
 	completes bool // a shell asks for values to complete
+	uncopied  bool // no complete copy of a cut output is kept
 	traits    map[*cobra.Command]traits
 
 	onAbandon atomic.Pointer[func()] // called when the command is interrupted and does not return in time

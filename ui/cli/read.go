@@ -76,7 +76,7 @@ func (a *app) read(ctx context.Context, choice target.Choice, arguments []string
 	}
 	switch {
 	case a.flags.json:
-		return a.printAnswer("read", found.answer(), a.private())
+		return a.printAnswer("read", found.answer())
 	case a.io.OutTTY:
 		return a.show([]byte(strings.Join(exslices.CastFunc(found, a.readingText), "\n")))
 	}
@@ -86,9 +86,9 @@ func (a *app) read(ctx context.Context, choice target.Choice, arguments []string
 func (a *app) printReadings(texts []string, found readings, options readOptions) error {
 	whole := strings.Join(texts, "\n")
 	if len(found) == 1 && options.around == 0 {
-		return a.printPlain("read", "md", whole, a.private())
+		return a.printPlain("read", "md", whole)
 	}
-	return a.printCut("read", "md", []byte(whole), a.private(), func(limit bound, path *string) ([]byte, error) {
+	return a.printCut("read", "md", []byte(whole), func(limit bound, path *string) ([]byte, error) {
 		last := cutLines(whole, path)
 		if len(found) == 1 {
 			return found[0].cutAround(whole, limit, last), nil

@@ -42,7 +42,7 @@ func (a *app) printSchema(_ context.Context, words []string) error {
 	all := a.outputs(a.command.Root())
 	if len(words) == 0 {
 		rows := exslices.CastFunc(all, func(o output) schemaRow { return schemaRow{o.name, o.command} })
-		return printList(a, "schemas", rows, "", true, table{header: []string{"NAME", "COMMAND"}},
+		return printList(a, "schemas", rows, "", table{header: []string{"NAME", "COMMAND"}},
 			func(r schemaRow) []string { return []string{r.Name, r.Command} })
 	}
 	name := strings.Join(strings.Fields(strings.Join(words, " ")), "-") // also of a quoted command

@@ -345,20 +345,20 @@ func (a *app) printOutcomes(outcomes []outcome, format string, options *searchOp
 		return a.printRaw(outcomes)
 	}
 	if format == formatJSON {
-		return a.printAnswer("search", searchAnswer(outcomes, options.Explain, a.shape), a.private())
+		return a.printAnswer("search", searchAnswer(outcomes, options.Explain, a.shape))
 	}
 	a.printNotes(outcomes)
 	switch format {
 	case formatNDJSON:
-		return a.printAnswer("search", ndjsonAnswer(outcomes, options.Explain, a.shape), a.private())
+		return a.printAnswer("search", ndjsonAnswer(outcomes, options.Explain, a.shape))
 	case formatTSV:
-		return a.printLines("search", "tsv", tsvLines(outcomes), a.private())
+		return a.printLines("search", "tsv", tsvLines(outcomes))
 	case formatMD:
-		return a.printResults("search", "md", markdownAnswer(outcomes), a.private())
+		return a.printResults("search", "md", markdownAnswer(outcomes))
 	case formatAgent:
-		return a.printResults("search", "txt", a.agentAnswer(outcomes, choice), a.private())
+		return a.printResults("search", "txt", a.agentAnswer(outcomes, choice))
 	}
-	return a.printPlain("search", "txt", a.searchText(outcomes, options.Explain, choice), a.private())
+	return a.printPlain("search", "txt", a.searchText(outcomes, options.Explain, choice))
 }
 
 // printNotes says on standard error, once each, what JSON says in the answer.

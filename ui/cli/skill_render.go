@@ -77,7 +77,7 @@ func exampleKeys() []string {
 // skillExamples returns filters for parts of the sources: tags, and the entities of federated connectors. What cannot
 // be listed has no examples.
 func skillExamples(ctx context.Context, c *client.Client) map[string][]string {
-	tags, _ := c.ValidTags(ctx, "", true, mostTags)
+	tags, _ := c.ValidTags(ctx, "", mostTags)
 	rank := func(tag wire.SourceTag) int { return slices.Index(exampleKeys(), strings.ToLower(tag.Key)) }
 	tags = slices.DeleteFunc(tags, func(tag wire.SourceTag) bool { return rank(tag) < 0 })
 	slices.SortStableFunc(tags, func(a, b wire.SourceTag) int {
@@ -86,7 +86,7 @@ func skillExamples(ctx context.Context, c *client.Client) map[string][]string {
 	examples := map[string][]string{}
 	add := func(source, example string) {
 		source = strings.TrimPrefix(source, "federated_")
-		if len(examples[source]) < mostSkillExamples && !slices.Contains(examples[source], example) && isPlain(example, skillNameRunes) {
+		if len(examples[source]) < mostSkillExamples && !slices.Contains(examples[source], example) && isPlain(example) {
 			examples[source] = append(examples[source], example)
 		}
 	}
@@ -119,8 +119,8 @@ func entityNames(entities any) (names []string) {
 }
 
 // isPlain reports whether foreign text can stand between backquotes as it is.
-func isPlain(s string, most int) bool {
-	return s != "" && s == text.CleanLine(s) && !strings.Contains(s, "`") && len([]rune(s)) <= most
+func isPlain(s string) bool {
+	return s != "" && s == text.CleanLine(s) && !strings.Contains(s, "`") && len([]rune(s)) <= skillNameRunes
 }
 
 // quotedText returns foreign text as one short line between quotes, without Markdown, so that it cannot pass for the text
@@ -140,7 +140,7 @@ func quotedText(s string, most int) string {
 
 // skill renders the skill.
 func (s skillSnapshot) skill(root *cobra.Command, target string) string {
-	return frontMatter(companySkill, skillDescription) +
+	return frontMatter(companySkill) +
 		skillText("company", s.sources(target), s.agentList(), skillUsage(root, target))
 }
 
@@ -188,7 +188,7 @@ func isSourceValue(value string) bool {
 	odd := func(r rune) bool {
 		return r != '_' && r != '-' && r != '.' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
 	}
-	return isPlain(value, skillNameRunes) && !strings.ContainsFunc(value, odd)
+	return isPlain(value) && !strings.ContainsFunc(value, odd)
 }
 
 // agentList lists the agents, of which some may be left out.
@@ -215,7 +215,7 @@ func (s skillSnapshot) agentList() string {
 // writeSkill writes the skill to its folder below dir, and prints the path.
 func (a *app) writeSkill(dir, skill string) error {
 	if dir == "-" {
-		return a.printPlain("skill", "md", skill, a.private())
+		return a.printPlain("skill", "md", skill)
 	}
 	folder := a.io.path(dir)
 	if err := os.MkdirAll(folder, 0o755); err != nil {
@@ -248,8 +248,8 @@ const skillDescription = "Search and read this organization's documents (wiki pa
 	"quarry command. Use it when an answer depends on internal knowledge, such as processes, decisions, people, incidents or products."
 
 // frontMatter begins a SKILL.md.
-func frontMatter(name, description string) string {
-	return fmt.Sprintf("---\nname: %s\ndescription: %q\n---\n\n", name, description)
+func frontMatter(name string) string {
+	return fmt.Sprintf("---\nname: %s\ndescription: %q\n---\n\n", name, skillDescription)
 }
 
 // skillFiles are the texts of skills, each with places for what follows from the commands.
@@ -264,7 +264,7 @@ func skillText(name string, parts ...any) string {
 
 // commandSkill is the skill that install-skill writes.
 func commandSkill(root *cobra.Command) string {
-	return frontMatter("quarry", skillDescription) + skillText("commands", skillUsage(root, ""), commandTable(root))
+	return frontMatter("quarry") + skillText("commands", skillUsage(root, ""), commandTable(root))
 }
 
 // skillUsage describes how to work, the flags, the output and the exit codes. The flags of target are part of each

@@ -378,7 +378,7 @@ func FuzzSkillOfAServer(f *testing.F) {
 	render := func(source, name, agent, about string, parts ...string) string {
 		examples := []string{}
 		for _, one := range parts {
-			if isPlain(one, skillNameRunes) {
+			if isPlain(one) {
 				examples = append(examples, one)
 			}
 		}

@@ -54,7 +54,7 @@ func (a *app) status(ctx context.Context, check bool) error {
 	}
 	var err error
 	if a.wantsJSON() {
-		err = a.printAnswer("status", status.answer(), a.private())
+		err = a.printAnswer("status", status.answer())
 	} else {
 		err = a.print([]byte(a.statusText(status)))
 	}

@@ -26,9 +26,8 @@ const (
 	Code // as it is stored
 )
 
-// Lines returns the lines of Markdown that have text, and all of code, without marks and link targets, and the spans in
-// them. The text may begin in a code block.
-func Lines(markdown string, spans []wire.Span) []Line { return linesOf(markdown, spans, "") }
+// Lines returns the lines of Markdown that have text, and all of code, without marks and link targets.
+func Lines(markdown string) []Line { return linesOf(markdown, nil, "") }
 
 // Plain returns a line of Markdown as plain text.
 func Plain(line string) string {
@@ -38,7 +37,8 @@ func Plain(line string) string {
 	return string(p.out)
 }
 
-// linesOf is Lines for a text that begins in a code block that a fence opened; none if it is empty.
+// linesOf is Lines with the spans in the lines, for a text that begins in a code block that a fence opened; none if it
+// is empty.
 func linesOf(markdown string, spans []wire.Span, fence string) []Line {
 	p := newPlainer(markdown, spans)
 	if p.fence = fence; fence != "" {

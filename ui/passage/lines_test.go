@@ -18,7 +18,7 @@ func TestLines(t *testing.T) {
 	}
 	kinds := []string{Prose: "", Headline: "# ", Row: "| ", Code: "` "}
 	var got []string
-	for _, line := range Lines(markdown, spans) {
+	for _, line := range linesOf(markdown, spans, "") {
 		text := line.Text
 		for i := len(line.Marks) - 1; i >= 0; i-- {
 			m := line.Marks[i]
@@ -41,7 +41,7 @@ func FuzzLines(f *testing.F) {
 		for at := 0; step > 0 && at+step <= len(markdown); at += step {
 			spans = append(spans, wire.Span{at, at + step})
 		}
-		for _, line := range Lines(markdown, spans) {
+		for _, line := range linesOf(markdown, spans, "") {
 			if strings.Contains(line.Text, "\n") || strings.Trim(line.Lead, " -*+[]xX") != "" {
 				t.Fatalf("%q: %+v", markdown, line)
 			}

@@ -159,7 +159,7 @@ func spoken(content string) []string {
 		}
 		code = is
 	}
-	for _, line := range passage.Lines(content, nil) {
+	for _, line := range passage.Lines(content) {
 		announce(line.Kind == passage.Code)
 		lines = append(lines, spokenLine(line))
 	}

@@ -98,11 +98,11 @@ func (s suite) listings(t *testing.T) {
 	}
 	must[[]wire.FederatedConnection](t)(c.Federated(t.Context()))
 	if s.want.Tag != "" {
-		tags := must[[]wire.SourceTag](t)(c.ValidTags(t.Context(), s.want.Tag, true, 50))
+		tags := must[[]wire.SourceTag](t)(c.ValidTags(t.Context(), s.want.Tag, 50))
 		if len(tags) == 0 {
 			t.Errorf("no tag begins with %q", s.want.Tag)
 		}
-		exact := must[[]wire.SourceTag](t)(c.ValidTags(t.Context(), tags[0].Key+"="+tags[0].Value, false, 50))
+		exact := must[[]wire.SourceTag](t)(c.ValidTags(t.Context(), tags[0].Key+"="+tags[0].Value, 50))
 		if len(exact) == 0 {
 			t.Errorf("the tag %+v is not found by itself", tags[0])
 		}
