@@ -109,9 +109,9 @@ func (p *Packer) namesIn(packed []byte) (found []*name, rest []byte, err error) 
 	return found, from.data, nil
 }
 
-// unpackDetail reads what packDetail wrote into a document. Errors: ErrPacked.
-func (p *Packer) unpackDetail(packed []byte, used []*name, document *index.Document) error {
-	err := p.decode(packed, func(from *decoder) {
+// unpackDetail reads what packDetail wrote into a document; size is about what it takes in memory. Errors: ErrPacked.
+func (p *Packer) unpackDetail(packed []byte, used []*name, document *index.Document) (size int, err error) {
+	err = p.decode(packed, func(from *decoder) {
 		from.whole, from.named, from.names = string(from.data), used != nil, used
 		detail(from, document)
 		for _, field := range optional(from, document) {
@@ -119,9 +119,10 @@ func (p *Packer) unpackDetail(packed []byte, used []*name, document *index.Docum
 				field.apply()
 			}
 		} // what follows is of a newer version
+		size = len(from.whole) + itemBytes*from.items
 	})
 	document.Secondary = min(max(document.Secondary, 0), len(document.Authors))
-	return err
+	return size, err
 }
 
 // sharedLink begins the stored link of a chunk in the place of its document's, or one that begins with it.

@@ -90,6 +90,7 @@ func list[T any](c codec, values *[]T, field func(*T)) {
 		*values = append([]T(nil), *values...) // the caller's list stays as it is
 	case *decoder:
 		n := c.length(0)
+		c.items += n
 		*values = slices.Grow(*values, min(n, mostAhead))
 		for ; n > 0 && !c.broken; n-- {
 			*values = append(*values, *new(T))
@@ -173,6 +174,7 @@ type decoder struct {
 	data   []byte
 	whole  string // ends with data: texts are parts of it, as one allocation is faster; empty: each is a copy
 	broken bool
+	items  int  // of lists
 	named  bool // texts are written by names, of which names are the next ones
 	names  []*name
 }
@@ -274,6 +276,7 @@ type Packer struct {
 	current atomic.Pointer[compressor]      // packs new values; nil: plain does
 	stored  func(id uint32) ([]byte, error) // reads a dictionary; nil: there are none
 	names   names
+	recent  *recent
 
 	mutex sync.Mutex
 	known map[uint32]*compressor // by dictionary
@@ -282,7 +285,7 @@ type Packer struct {
 // NewPacker returns a Packer, which is safe for concurrent use. stored reads a dictionary and returns ErrPacked if it
 // cannot be read; nil: there are none.
 func NewPacker(stored func(id uint32) ([]byte, error)) *Packer {
-	return &Packer{plain: newCompressor(nil), stored: stored}
+	return &Packer{plain: newCompressor(nil), stored: stored, recent: newRecent()}
 }
 
 // Pack packs a value that is kept whole.

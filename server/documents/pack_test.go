@@ -100,7 +100,7 @@ func TestOptionalDetailsComeBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := p.unpackDetail(detail, nil, &got); err != nil || !reflect.DeepEqual(Canonical(got), Canonical(document)) {
+		if _, err := p.unpackDetail(detail, nil, &got); err != nil || !reflect.DeepEqual(Canonical(got), Canonical(document)) {
 			t.Errorf("%s: %+v (%v), want %+v", name, got, err, document)
 		}
 		differs := document.Secondary > 0 || document.Untitled || hasLinks(&document)
@@ -125,7 +125,7 @@ func TestFieldsOfNewerVersions(t *testing.T) {
 	if detail, err = p.Pack(append(data, "\x05newer"...)); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.unpackDetail(detail, nil, &got); err != nil || !reflect.DeepEqual(got, document) {
+	if _, err := p.unpackDetail(detail, nil, &got); err != nil || !reflect.DeepEqual(got, document) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }
@@ -154,7 +154,7 @@ func FuzzUnpack(f *testing.F) {
 	f.Add([]byte{7, 1, 2, 3})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var document index.Document
-		_ = p.unpackDetail(data, nil, &document)
+		_, _ = p.unpackDetail(data, nil, &document)
 		chunks, err := p.unpackChunks(data, 0, math.MaxInt)
 		if err != nil {
 			return

@@ -1,6 +1,7 @@
 package documents
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -19,11 +20,8 @@ type Reader struct {
 	// nobody sees it.
 	Sees func(id string, access index.Access) bool
 
-	recalled map[string]*Row
+	version string // that it shows; empty: not that of a snapshot, and what it reads is not kept
 }
-
-// MaxRecalled bounds what Recall keeps: more than one answer describes.
-const MaxRecalled = 4096
 
 // batchSizes are how many documents or spans one statement reads; each of them is prepared once. A server answers a
 // statement after a round trip.
@@ -41,14 +39,13 @@ func inBatches[T any](values []T, read func(values []T, places int) error) error
 	return nil
 }
 
-// Recall returns the rows of documents, nil for one that does not exist, and keeps them: an answer describes its
-// documents first and then reads their chunks. The transaction must only read.
+// Recall returns the rows of documents, nil for one that does not exist. Those that snapshots read last are kept: an
+// answer describes its documents first and then reads their chunks.
 func (r *Reader) Recall(ctx context.Context, ids ...string) ([]*Row, error) {
 	rows := make([]*Row, len(ids))
 	var unknown []string
 	for i, id := range ids {
-		known, ok := r.recalled[id]
-		if rows[i] = known; !ok {
+		if rows[i] = r.kept(r.rowKey(id)).row; rows[i] == nil {
 			unknown = append(unknown, id)
 		}
 	}
@@ -59,19 +56,12 @@ func (r *Reader) Recall(ctx context.Context, ids ...string) ([]*Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.recalled == nil || len(r.recalled)+len(unknown) > MaxRecalled {
-		r.recalled = make(map[string]*Row, len(unknown))
+	for _, row := range found {
+		r.complete(row)
+		r.keepRow(row)
 	}
 	for i, id := range ids {
-		if row, ok := found[id]; ok {
-			rows[i] = row
-		}
-	}
-	for _, id := range unknown {
-		if row := found[id]; row != nil {
-			r.complete(row)
-		}
-		r.recalled[id] = found[id]
+		rows[i] = cmp.Or(rows[i], found[id])
 	}
 	return rows, nil
 }
@@ -198,8 +188,9 @@ func (r *Reader) complete(row *Row) {
 	if row.Detail == nil || row.Damaged {
 		return
 	}
-	row.Lose(r.Packer.unpackDetail(row.Detail, row.names, &row.Document))
-	row.Detail = nil
+	size, err := r.Packer.unpackDetail(row.Detail, row.names, &row.Document)
+	row.Lose(err)
+	row.size, row.Detail = size, nil
 }
 
 // completeOld is complete for a row without a seal, which is checked by the document's hash.
@@ -278,7 +269,7 @@ func rangeOf(row *Row, from, to int) chunkRange {
 // fill reads chunks of several documents. Those that cannot be read are marked. Where the database itself is damaged,
 // each range, and each half of one, is tried alone.
 func (r *Reader) fill(ctx context.Context, ranges ...chunkRange) error {
-	ranges = slices.DeleteFunc(ranges, func(c chunkRange) bool { return len(c.chunks) == 0 })
+	ranges = slices.DeleteFunc(slices.Clone(ranges), r.fillRecent)
 	spans := make([]span, len(ranges))
 	for i, c := range ranges {
 		spans[i] = c.span
@@ -288,6 +279,9 @@ func (r *Reader) fill(ctx context.Context, ranges ...chunkRange) error {
 		if group, err := r.Packer.unpackGroup(body, key, c.of.Hash, c.first-at, c.last-at); err == nil {
 			expandLinks(group, c.of.Link)
 			copy(c.chunks[min(max(at-c.first, 0), len(c.chunks)):], group)
+			if isSealed(body) {
+				r.keepChunks(c, max(at, c.first), group)
+			}
 		}
 	})
 	if !Unreadable(err) {
@@ -323,7 +317,7 @@ func (r *Reader) Whole(ctx context.Context, rows ...*Row) ([]index.Document, err
 			ranges = append(ranges, rangeOf(row, 0, row.ChunkCount-1))
 		}
 	}
-	if err := r.fill(ctx, slices.Clone(ranges)...); err != nil {
+	if err := r.fill(ctx, ranges...); err != nil {
 		return nil, err
 	}
 	all := make([]index.Document, len(rows))

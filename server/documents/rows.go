@@ -23,6 +23,7 @@ type Row struct {
 
 	short [4]string // source, origin, type and link as the columns have them; empty: as they are
 	names []*name   // of Detail
+	size  int       // of what was in Detail, in bytes of memory
 }
 
 // Columns are those of a row, as Scan reads and Values returns them.

@@ -50,7 +50,7 @@ func (s *Store) Snapshot(ctx context.Context) (*Snapshot, error) {
 		done()
 		return nil, err
 	}
-	shown := &Snapshot{State: m, tx: tx, done: done, read: s.Reader(tx), server: s.pool != nil}
+	shown := &Snapshot{State: m, tx: tx, done: done, read: s.View(tx, m).Reader, server: s.pool != nil}
 	shown.Reads.Read = func(read func(*Reader) error) error {
 		return shown.locked(func() error { return read(shown.read) })
 	}

@@ -217,14 +217,15 @@ func TestSnapshotsLeaveConnections(t *testing.T) {
 	}
 }
 
-// TestForgottenDocuments reads more documents than a snapshot keeps: those that it had kept are still found when it
-// forgets them.
+// TestForgottenDocuments reads more documents than snapshots keep: those that were kept are still found when they are
+// forgotten.
 func TestForgottenDocuments(t *testing.T) {
 	store := open(t, t.TempDir())
 	defer func() { _ = store.Close() }()
 	var ids []string
 	var batch index.Batch
-	for i := range MaxRecalled + 10 {
+	const most = recentBytes / rowBytes
+	for i := range most + 10 {
 		ids = append(ids, fmt.Sprintf("%05d", i))
 		batch.Upsert = append(batch.Upsert, page(ids[i], "walrus"))
 	}
@@ -236,7 +237,7 @@ func TestForgottenDocuments(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer shown.Close()
-	for _, some := range [][]string{ids[:MaxRecalled], ids[MaxRecalled-10:], ids[:20], ids} {
+	for _, some := range [][]string{ids[:most], ids[most-10:], ids[:20], ids} {
 		got, err := shown.Documents(t.Context(), some, everything.Access)
 		if err != nil || len(got) != len(some) {
 			t.Errorf("%d of %d documents, %v", len(got), len(some), err)

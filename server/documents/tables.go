@@ -131,6 +131,13 @@ func (s *Tables) Reader(db sqldb.Querier) *Reader {
 	return &Reader{Querier: db, Packer: s.Packer}
 }
 
+// View returns a view of the documents that a transaction shows.
+func (s *Tables) View(tx sqldb.Querier, state State) View {
+	read := s.Reader(tx)
+	read.version = state.Version()
+	return View{read, state, func() {}}
+}
+
 // Change runs do in a transaction, which stores all of what do does or nothing.
 func (s *Tables) Change(ctx context.Context, do func(*sqldb.Tx)) error {
 	return sqldb.UpdateWhole(ctx, s.DB, do)

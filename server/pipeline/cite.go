@@ -367,7 +367,7 @@ func Timestamp(t time.Time) *string {
 func wireMetadata(fields []index.Field) map[string]wire.Metadata {
 	metadata := make(map[string]wire.Metadata, len(fields))
 	for _, f := range fields {
-		metadata[f.Key] = wire.Metadata{Values: f.Values, List: f.List}
+		metadata[f.Key] = wire.Metadata{Values: slices.Clone(f.Values), List: f.List}
 	}
 	return metadata
 }

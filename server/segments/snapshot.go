@@ -322,7 +322,7 @@ func (x *Index) viewOf(ctx context.Context, shown *documents.View) (opened *view
 	})}
 	m, err := documents.ReadState(ctx, tx)
 	if shown == nil {
-		shown = &documents.View{Reader: x.Reader(tx), State: m}
+		shown = new(x.View(tx, m))
 	}
 	if err == nil && m.Generation != shown.Generation {
 		err = documents.ErrOvertaken

@@ -1,0 +1,4 @@
+package documents
+
+// Forget removes what snapshots have read.
+func (p *Packer) Forget() { p.recent = newRecent() }
