@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
@@ -307,17 +306,13 @@ func KeyOf(text string) (key vector.Key) {
 
 // AppendVector appends a vector as it is stored: float32, little endian.
 func AppendVector(dst []byte, values []float32) []byte {
-	for _, value := range values {
-		dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(value))
-	}
+	dst, _ = binary.Append(dst, binary.LittleEndian, values) // numbers are no error
 	return dst
 }
 
 // Vector reads what AppendVector wrote.
 func Vector(data []byte) []float32 {
 	values := make([]float32, len(data)/4)
-	for i := range values {
-		values[i] = math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:]))
-	}
+	_, _ = binary.Decode(data, binary.LittleEndian, values) // the length is right
 	return values
 }

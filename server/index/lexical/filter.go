@@ -165,8 +165,7 @@ func (r *run) addNamed(part int, bits segment.Bits, documents []string) {
 
 // times returns the documents inside of the bounds.
 func (r *run) times(part int, f *index.Filter) segment.Bits {
-	reader := r.reader(part)
-	bits := r.documents(part)
+	reader, found := r.reader(part), r.documents(part)
 	since, until := uint64(1), ^uint64(0)
 	if !f.Since.IsZero() {
 		since = segment.SecondsOf(f.Since)
@@ -175,37 +174,30 @@ func (r *run) times(part int, f *index.Filter) segment.Bits {
 		until = segment.SecondsOf(f.Until)
 	}
 	column := reader.Seconds()
-	column.Between(since, until, bits)
+	column.Between(since, until, found)
 	if f.KeepUndated {
-		column.Between(0, 0, bits)
-	}
-	if !reader.WholeSeconds() || f.Since.Nanosecond() > 0 {
-		edges := r.documents(part)
-		column.Between(since, since, edges)
-		column.Between(until, until, edges)
-		for i := range edges.Each {
-			if !within(reader.Updated(i), f.Since, f.Until) {
-				bits.Remove(i)
-			}
-		}
+		column.Between(0, 0, found)
 	}
 	passes, fails := f.DayEdges()
-	for _, edge := range [...]time.Time{passes, fails} {
-		if edge.IsZero() {
-			continue
-		}
-		edges := r.documents(part)
-		column.Between(segment.SecondsOf(edge), segment.SecondsOf(edge), edges)
-		for i := range edges.Each {
-			switch at := reader.Updated(i); {
-			case at.Equal(passes) && (f.Until.IsZero() || !at.After(f.Until)):
-				bits.Add(i)
-			case at.Equal(fails):
-				bits.Remove(i)
-			}
+	edges := []time.Time{passes, fails} // at which seconds alone do not decide
+	if !reader.WholeSeconds() || f.Since.Nanosecond() > 0 {
+		edges = append(edges, f.Since, f.Until)
+	}
+	near := r.documents(part)
+	for _, edge := range edges {
+		if !edge.IsZero() {
+			column.Between(segment.SecondsOf(edge), segment.SecondsOf(edge), near)
 		}
 	}
-	return bits
+	for i := range near.Each {
+		at := reader.Updated(i)
+		if at.Equal(passes) && within(at, time.Time{}, f.Until) || within(at, f.Since, f.Until) && !at.Equal(fails) {
+			found.Add(i)
+		} else {
+			found.Remove(i)
+		}
+	}
+	return found
 }
 
 func within(t, since, until time.Time) bool {

@@ -5,35 +5,30 @@ import (
 	"quarry/server/index/segment"
 )
 
-// maxTerms bounds the terms of a part that are remembered, and four times that the absent ones, as most are in a
-// library of several languages: half a megabyte each.
-const maxTerms = 4096
+// maxTerms bounds the terms that are remembered of a part, most of which it lacks in a library of several languages: a
+// megabyte.
+const maxTerms = 8192
 
-// knownTerms are what was looked up in a part.
-type knownTerms struct {
-	found  map[string]*segment.Term
-	absent map[string]bool
-}
+// knownTerms are what was looked up in a part; nil: it lacks the term.
+type knownTerms map[string]*segment.Term
 
 // term looks a term up in a part.
 func (r *run) term(part int, term string) (segment.Term, bool) {
-	reader, known := r.reader(part), &r.terms[part]
-	if found := known.found[term]; found != nil {
-		return *found, true
+	reader := r.reader(part)
+	found, known := r.terms[part][term]
+	if !known {
+		if has, ok := reader.Term(term); ok {
+			found = &has
+		}
+		if r.terms[part] == nil || len(r.terms[part]) == maxTerms {
+			r.terms[part] = make(knownTerms)
+		}
+		r.terms[part][term] = found
 	}
-	if known.absent[term] {
+	if found == nil {
 		return segment.Term{}, false
 	}
-	if known.found == nil || len(known.found) == maxTerms || len(known.absent) == 4*maxTerms {
-		*known = knownTerms{make(map[string]*segment.Term), make(map[string]bool)}
-	}
-	found, ok := reader.Term(term)
-	if ok {
-		known.found[term] = &found
-	} else {
-		known.absent[term] = true
-	}
-	return found, ok
+	return *found, true
 }
 
 // termCounts adds up the statistics of a term over all parts.

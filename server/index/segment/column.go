@@ -216,14 +216,9 @@ func (c Column) CountInto(counts []uint32, from, to int, n uint32) {
 	}
 }
 
-// Between adds to found the indexes of the numbers v with low ≤ v ≤ high.
+// Between adds to found the indexes of the numbers v with low ≤ v ≤ high, of a column that is not rising.
 func (c Column) Between(low, high uint64, found Bits) {
-	value := c.stored
-	switch {
-	case c.line == nil:
-	case c.line.shape == shapeRising:
-		value = c.At
-	default: // 0 and what is above base are stored in order
+	if c.line != nil { // 0 and what is above base are stored in order
 		base := c.line.base
 		if high <= base && low > 0 {
 			return
@@ -237,9 +232,9 @@ func (c Column) Between(low, high uint64, found Bits) {
 		return
 	}
 	span := high - low
-	if c.width < 4 || c.line != nil && c.line.shape == shapeRising {
+	if c.width < 4 {
 		for i := range c.count {
-			if value(i)-low <= span {
+			if c.stored(i)-low <= span {
 				found.Add(i)
 			}
 		}

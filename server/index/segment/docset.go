@@ -94,24 +94,18 @@ func (s Set) Union(documents Bits) {
 	s.runs(documents.AddRange)
 }
 
-// Count returns how many documents are in the set.
-func (s Set) Count() (n int) {
-	if s.bitmap() {
-		for i := range (s.n + 63) / 64 {
-			n += bits.OnesCount64(s.word(i))
-		}
-		return n
-	}
-	s.runs(func(from, to int) { n += to - from })
-	return n
-}
-
-// each yields the ordinals of the set, ascending.
-func (s Set) each(yield func(int) bool) {
+// bits returns the documents of the set.
+func (s Set) bits() Bits {
 	documents := NewBits(s.n)
 	s.Union(documents)
-	documents.Each(yield)
+	return documents
 }
+
+// Count returns how many documents are in the set.
+func (s Set) Count() int { return s.bits().Count() }
+
+// each yields the ordinals of the set, ascending.
+func (s Set) each(yield func(int) bool) { s.bits().Each(yield) }
 
 // Bits is a set of small numbers, one bit for each.
 type Bits []uint64

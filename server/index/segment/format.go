@@ -141,14 +141,12 @@ func assemble(analyser uint32, stats Stats, sections map[section][]byte) []byte 
 	out = append(out, magic...)
 	out = binary.LittleEndian.AppendUint32(out, FormatVersion)
 	out = binary.LittleEndian.AppendUint32(out, analyser)
-	var table []byte
+	var table []uint64
 	for id := section(1); id < sectionLast; id++ {
 		for len(out)%8 != 0 {
 			out = append(out, 0)
 		}
-		table = binary.LittleEndian.AppendUint64(table, uint64(id))
-		table = binary.LittleEndian.AppendUint64(table, uint64(len(out)))
-		table = binary.LittleEndian.AppendUint64(table, uint64(len(sections[id])))
+		table = append(table, uint64(id), uint64(len(out)), uint64(len(sections[id])))
 		out = append(out, sections[id]...)
 		out = append(out, make([]byte, padding)...)
 		delete(sections, id) // what was copied can be collected
@@ -159,20 +157,15 @@ func assemble(analyser uint32, stats Stats, sections map[section][]byte) []byte 
 	return appendFooter(out, content, checksums, stats, table)
 }
 
-func appendFooter(out []byte, content int, checksums uint32, stats Stats, table []byte) []byte {
-	start := len(out)
-	var slots [statsSlots]int64
+func appendFooter(out []byte, content int, checksums uint32, stats Stats, table []uint64) []byte {
+	numbers := make([]uint64, statsSlots)
 	for i, field := range stats.fields() {
-		slots[i] = *field
+		numbers[i] = uint64(*field)
 	}
-	for _, value := range slots {
-		out = binary.LittleEndian.AppendUint64(out, uint64(value))
-	}
-	out = binary.LittleEndian.AppendUint64(out, uint64(content))
-	out = binary.LittleEndian.AppendUint64(out, uint64(checksums))
-	out = append(out, table...)
-	length := uint32(len(out) - start)
-	sum := Checksum(out[start:])
+	numbers = append(append(numbers, uint64(content), uint64(checksums)), table...)
+	start := len(out)
+	out, _ = binary.Append(out, binary.LittleEndian, numbers) // numbers are no error
+	length, sum := uint32(len(out)-start), Checksum(out[start:])
 	out = binary.LittleEndian.AppendUint32(out, length)
 	out = binary.LittleEndian.AppendUint32(out, sum)
 	return append(out, magic...)
@@ -200,40 +193,39 @@ func readFooter(data []byte) (f footer, err error) {
 		return f, fmt.Errorf("unknown format version %d", f.format)
 	}
 	length := int(binary.LittleEndian.Uint32(trailer))
-	fixed := (statsSlots + 2) * 8
-	if length < fixed || length > maxFooterBytes || length > len(data)-headerSize-trailerSize {
+	if length < (statsSlots+2)*8 || length > maxFooterBytes || length > len(data)-headerSize-trailerSize {
 		return f, errors.New("the footer's length is wrong")
 	}
 	start := len(data) - trailerSize - length
-	raw := data[start : start+length]
+	raw, numbers := data[start:start+length], make([]uint64, length/8)
 	if Checksum(raw) != binary.LittleEndian.Uint32(trailer[4:]) {
 		return f, errors.New("the footer's checksum is wrong")
 	}
+	if _, err := binary.Decode(raw, binary.LittleEndian, numbers); err != nil {
+		return f, err
+	}
 	for i, field := range f.stats.fields() {
-		*field = int64(binary.LittleEndian.Uint64(raw[8*i:]))
-		if *field < 0 {
+		if *field = int64(numbers[i]); *field < 0 {
 			return f, errors.New("a statistic is negative")
 		}
 	}
-	content := binary.LittleEndian.Uint64(raw[8*statsSlots:])
-	if content > uint64(start) {
+	if numbers[statsSlots] > uint64(start) {
 		return f, errors.New("the content's length is wrong")
 	}
-	f.content = int(content)
+	f.content = int(numbers[statsSlots])
 	f.checksums = data[f.content:start]
 	if len(f.checksums) != ChecksumBytes(f.content) ||
-		uint64(Checksum(f.checksums)) != binary.LittleEndian.Uint64(raw[8*statsSlots+8:]) {
+		uint64(Checksum(f.checksums)) != numbers[statsSlots+1] {
 		return f, errors.New("the checksums are damaged")
 	}
-	return f, f.readTable(raw[fixed:])
+	return f, f.readTable(numbers[statsSlots+2:])
 }
 
 // readTable reads the table of sections. Sections that this version does not know are passed over.
-func (f *footer) readTable(table []byte) error {
+func (f *footer) readTable(table []uint64) error {
 	seen := 0
-	for ; len(table) >= 24; table = table[24:] {
-		id := binary.LittleEndian.Uint64(table)
-		offset, length := binary.LittleEndian.Uint64(table[8:]), binary.LittleEndian.Uint64(table[16:])
+	for ; len(table) >= 3; table = table[3:] {
+		id, offset, length := table[0], table[1], table[2]
 		if offset > uint64(f.content) || length > uint64(f.content)-offset {
 			return fmt.Errorf("section %d is outside of the file", id)
 		}

@@ -164,46 +164,36 @@ func numberOf(forms []*mergedForm, surface string) uint32 {
 	return uint32(1 + slices.IndexFunc(forms, func(f *mergedForm) bool { return f.surface == surface }))
 }
 
-// renumbering gives forms of a term in an input the numbers that they have in what it is merged into.
-type renumbering struct {
-	only    uint32 // where the input has one surface of the term
-	numbers []uint32
-}
+// renumbering has the numbers that forms of a term in an input have in what it is merged into, by Form: the first one
+// is that of the only surface of the term.
+type renumbering []uint32
 
 // renumbered returns the renumbering of a term's forms in an input; nil: it will have one surface.
-func renumbered(forms []*mergedForm, input int) *renumbering {
-	if len(forms) == 0 {
-		return nil
-	}
-	r := &renumbering{}
+func renumbered(forms []*mergedForm, input int) (r renumbering) {
 	for number, form := range forms {
-		switch was := form.were[input]; was {
-		case 0:
-		case 1:
-			r.only = uint32(number)
-		default:
-			r.numbers = append(r.numbers, make([]uint32, max(0, was-1-len(r.numbers)))...)
-			r.numbers[was-2] = uint32(number)
+		if was := form.were[input]; was > 0 {
+			r = append(r, make([]uint32, max(0, was-len(r)))...)
+			r[was-1] = uint32(number)
 		}
 	}
 	return r
 }
 
 // appendTo appends the new numbers of the forms of n positions of a block from at on.
-func (r *renumbering) appendTo(dst []uint32, t *Term, b *Block, at, n int) []uint32 {
-	if r.numbers == nil {
+func (r renumbering) appendTo(dst []uint32, t *Term, b *Block, at, n int) []uint32 {
+	if len(r) == 1 {
 		for range n {
-			dst = append(dst, r.only)
+			dst = append(dst, r[0])
 		}
 		return dst
 	}
 	t.loadForms(b)
 	for i := range n {
-		old := unpackOne(b.forms, at+i, b.formWidth)
-		if int(old) >= len(r.numbers) {
+		old := int(unpackOne(b.forms, at+i, b.formWidth)) + 1
+		if old >= len(r) {
 			panic(t.r.damaged("a term has an unknown form"))
 		}
-		dst = append(dst, r.numbers[old])
+		dst = append(dst, r[old])
 	}
 	return dst
 }

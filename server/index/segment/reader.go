@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"quarry/client/field"
@@ -25,7 +24,7 @@ type Reader struct {
 
 	derived sync.Map // what Derived computed
 
-	columns atomic.Pointer[columns]
+	loaded func() *columns
 }
 
 // columns are those that every search needs, checked once.
@@ -35,6 +34,7 @@ type columns [sectionLast]Column
 // used. name is what errors call the segment.
 func Open(name string, data []byte) (*Reader, error) {
 	r := &Reader{name: name, data: data}
+	r.loaded = sync.OnceValue(r.load)
 	err := r.protect(func() {
 		var err error
 		if r.footer, err = readFooter(data); err != nil {
@@ -111,29 +111,20 @@ func (r *Reader) part(id section, offset, length uint64) []byte {
 	return r.bytes(from, min(int(length)+padding, r.footer.content-from))
 }
 
-// loaded returns the columns; the first call reads them.
-func (r *Reader) loaded() *columns {
-	if known := r.columns.Load(); known != nil {
-		return known
-	}
+// load reads the columns.
+func (r *Reader) load() *columns {
 	documents, chunks := r.Documents(), r.Chunks()
 	read := new(columns)
-	err := r.protect(func() {
-		for id, length := range map[section]int{
-			sectionFirstChunks: documents + 1, sectionBodyLengths: chunks, sectionHeadLengths: chunks,
-			sectionTitleLengths: documents, sectionSeconds: documents, sectionNanoseconds: documents,
-			sectionTitleEnds: documents + 1, sectionFacetEnds: documents + 1, sectionFacets: -1,
-		} {
-			read[id] = r.column(id, length)
-		}
-		if r.footer.extents[sectionPrints].length > 0 {
-			read[sectionPrints] = r.column(sectionPrints, chunks)
-		}
-	})
-	if err != nil {
-		panic(err)
+	for id, length := range map[section]int{
+		sectionFirstChunks: documents + 1, sectionBodyLengths: chunks, sectionHeadLengths: chunks,
+		sectionTitleLengths: documents, sectionSeconds: documents, sectionNanoseconds: documents,
+		sectionTitleEnds: documents + 1, sectionFacetEnds: documents + 1, sectionFacets: -1,
+	} {
+		read[id] = r.column(id, length)
 	}
-	r.columns.Store(read)
+	if r.footer.extents[sectionPrints].length > 0 {
+		read[sectionPrints] = r.column(sectionPrints, chunks)
+	}
 	return read
 }
 

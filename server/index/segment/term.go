@@ -325,7 +325,7 @@ func (t *Term) frequency(b *Block, i int) int {
 
 // appendTo decodes the postings of the term, with the new numbers of their chunks and of their forms (nil: it is to
 // have one surface). Chunks whose new number is negative are left out.
-func (t *Term) appendTo(l *list, number func(chunk uint32) int32, forms *renumbering) {
+func (t *Term) appendTo(l *list, number func(chunk uint32) int32, forms renumbering) {
 	var b Block
 	for i := range t.Blocks() {
 		t.Load(i, &b)

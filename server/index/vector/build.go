@@ -97,20 +97,17 @@ func (b *Builder) Build() []byte {
 	binary.LittleEndian.PutUint32(out[8:], FormatVersion)
 	binary.LittleEndian.PutUint32(out[12:], uint32(b.dimensions))
 	mean := b.mean()
-	for i, m := range mean {
-		binary.LittleEndian.PutUint32(out[l.mean+4*i:], math.Float32bits(m))
-	}
+	put := func(at int, numbers any) { _, _ = binary.Encode(out[at:], binary.LittleEndian, numbers) } // they fit
+	put(l.mean, mean)
+	put(l.chunks, b.chunks)
+	put(l.scales, b.scales)
 	row := make([]float32, b.dimensions)
 	for i, scale := range b.scales {
 		codes := l.row(b.codes, i)
 		for d := range row {
 			row[d] = l.codeAt(codes, d) * scale
 		}
-		for w, word := range signs(row, mean) {
-			binary.LittleEndian.PutUint64(out[l.bits+8*(i*l.words+w):], word)
-		}
-		binary.LittleEndian.PutUint32(out[l.chunks+4*i:], b.chunks[i])
-		binary.LittleEndian.PutUint32(out[l.scales+4*i:], math.Float32bits(scale))
+		put(l.bits+8*i*l.words, []uint64(signs(row, mean)))
 	}
 	copy(out[l.keys:], b.keys)
 	copy(out[l.codes:], b.codes)
@@ -121,9 +118,7 @@ func (b *Builder) Build() []byte {
 	out = segment.AppendChecksums(out)
 	sums := segment.Checksum(out[l.content:])
 	start := len(out)
-	out = binary.LittleEndian.AppendUint64(out, uint64(l.count))
-	out = binary.LittleEndian.AppendUint64(out, uint64(b.Missing))
-	out = binary.LittleEndian.AppendUint64(out, uint64(depth))
+	out, _ = binary.Append(out, binary.LittleEndian, []uint64{uint64(l.count), uint64(b.Missing), uint64(depth)})
 	out = binary.LittleEndian.AppendUint32(out, sums)
 	out = binary.LittleEndian.AppendUint32(out, segment.Checksum(out[start:]))
 	return append(out, magic...)

@@ -22,7 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync/atomic"
+	"sync"
 
 	"quarry/server/index/segment"
 )
@@ -77,7 +77,7 @@ type File struct {
 	depth   int // see calibrate; 0: all are measured
 	exact   int // codes that are measured one by one
 
-	columns atomic.Pointer[columns]
+	loaded func() *columns
 }
 
 // columns are small and needed by every search; they are copied out of the file once.
@@ -139,7 +139,7 @@ func open(name string, data []byte) (*File, error) {
 	if segment.Checksum(sums) != binary.LittleEndian.Uint32(footer[24:]) {
 		return nil, errors.New("the checksums are damaged")
 	}
-	f.blocks = segment.NewBlocks(name, data, f.content, sums)
+	f.blocks, f.loaded = segment.NewBlocks(name, data, f.content, sums), sync.OnceValue(f.load)
 	return f, nil
 }
 
@@ -173,34 +173,20 @@ func (f *File) Key(i int) (key Key) {
 	return key
 }
 
-func (f *File) loaded() *columns {
-	if known := f.columns.Load(); known != nil {
-		return known
-	}
-	c := &columns{chunks: make([]uint32, f.count)}
-	err := segment.Protect(f.Name, func() error {
-		c.mean, c.scales = f.floats(f.mean, f.dimensions), f.floats(f.scales, f.count)
-		raw := f.blocks.Bytes(f.chunks, 4*f.count)
-		for i := range c.chunks {
-			c.chunks[i] = binary.LittleEndian.Uint32(raw[4*i:])
-			if i > 0 && c.chunks[i] <= c.chunks[i-1] {
-				return segment.Damage(f.name, "its chunks do not ascend")
-			}
+// load reads the columns.
+func (f *File) load() *columns {
+	c := &columns{f.floats(f.mean, f.dimensions), make([]uint32, f.count), f.floats(f.scales, f.count)}
+	_, _ = binary.Decode(f.blocks.Bytes(f.chunks, 4*f.count), binary.LittleEndian, c.chunks) // the length is right
+	for i := 1; i < f.count; i++ {
+		if c.chunks[i] <= c.chunks[i-1] {
+			panic(segment.Damage(f.name, "its chunks do not ascend"))
 		}
-		return nil
-	})
-	if err != nil {
-		panic(err)
 	}
-	f.columns.Store(c)
 	return c
 }
 
 func (f *File) floats(offset, count int) []float32 {
-	raw := f.blocks.Bytes(offset, 4*count)
 	values := make([]float32, count)
-	for i := range values {
-		values[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
-	}
+	_, _ = binary.Decode(f.blocks.Bytes(offset, 4*count), binary.LittleEndian, values) // the length is right
 	return values
 }
