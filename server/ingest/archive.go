@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"strings"
 
@@ -10,8 +9,8 @@ import (
 )
 
 // fromArchive reads an office document or a book, whatever its name says.
-func fromArchive(ctx context.Context, r *fileReader, data []byte) (extracted, error) {
-	archive, err := office.Open(ctx, data, office.DefaultLimits(), r.leaveOut)
+func fromArchive(r *fileReader, data []byte) (extracted, error) {
+	archive, err := office.Open(r.ctx, data, office.DefaultLimits(), r.leaveOut)
 	if err != nil {
 		return extracted{}, err
 	}
@@ -20,7 +19,7 @@ func fromArchive(ctx context.Context, r *fileReader, data []byte) (extracted, er
 	case "":
 		return extracted{}, errors.New("it is a ZIP archive, not a document")
 	case office.EPUB:
-		return r.book(ctx, archive)
+		return r.book(archive)
 	}
 	document, err := archive.Document(kind)
 	if err != nil {
@@ -46,7 +45,7 @@ func propertiesOf(kind string, p office.Properties) meta {
 }
 
 // book reads an EPUB chapter by chapter.
-func (r *fileReader) book(ctx context.Context, archive *office.Archive) (extracted, error) {
+func (r *fileReader) book(archive *office.Archive) (extracted, error) {
 	book, err := archive.Book()
 	if err != nil {
 		return extracted{}, err
@@ -61,7 +60,7 @@ func (r *fileReader) book(ctx context.Context, archive *office.Archive) (extract
 			chapter, _, err = decode(data, true)
 		}
 		if err != nil {
-			if failed = cmp.Or(failed, err); ctx.Err() != nil {
+			if failed = cmp.Or(failed, err); r.ctx.Err() != nil {
 				return extracted{}, err
 			}
 			r.leaveOut(name, err)

@@ -14,18 +14,20 @@ import (
 func (r *run) startReaders(ctx context.Context, unread []*task, broke func(error)) *sync.WaitGroup {
 	var group sync.WaitGroup
 	ahead, large := newBacklog(ctx, broke), new(sync.Mutex)
+	for _, t := range unread {
+		t.ahead = ahead
+	}
 	var next atomic.Int64
 	for range runtime.GOMAXPROCS(0) {
 		group.Go(guard.Func(func() {
-			reader := newFileReader(r.local.Readers)
+			reader := newFileReader(ctx, r.local.Readers)
 			reader.large = large
 			for ahead.wait() {
 				at := int(next.Add(1)) - 1
 				if at >= len(unread) {
 					return
 				}
-				unread[at].ahead = ahead
-				reader.read(ctx, unread[at])
+				reader.read(unread[at])
 			}
 		}, broke))
 	}

@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -22,9 +21,8 @@ const (
 // batcher collects changes and writes them in batches. A file counts as done when all of it is written. After its first
 // error it changes nothing, so that callers look at err between files and when they are done.
 type batcher struct {
-	ctx    context.Context
+	libraryIndex
 	err    error
-	idx    index.Index
 	report Report
 	roots  map[string]rootState
 	owns   func(origin string) bool // of every batch
@@ -48,15 +46,15 @@ type batcher struct {
 	reported         time.Time
 }
 
-func newBatcher(ctx context.Context, idx index.Index, roots map[string]rootState, report Report) *batcher {
+func newBatcher(l libraryIndex, roots map[string]rootState, report Report) *batcher {
 	if report == nil {
 		report = func(wire.LibraryEvent) {}
 	}
-	b := &batcher{ctx: ctx, idx: idx, roots: roots, most: batchDocuments, report: func(event wire.LibraryEvent) {
+	b := &batcher{libraryIndex: l, roots: roots, most: batchDocuments, report: func(event wire.LibraryEvent) {
 		event.Path = shownPath(event.Path)
 		report(event)
 	}}
-	b.dry, _ = idx.(*dryIndex)
+	b.dry, _ = l.idx.(*dryIndex)
 	b.durable.Type, b.done.Type = wire.LibraryProgress, wire.LibraryDone
 	b.reset()
 	return b
@@ -363,12 +361,12 @@ type part struct {
 	unknown bool // it cannot be read now: its documents stay
 }
 
-// send sends a part, unless ctx ended.
-func (t *task) send(ctx context.Context, p part) {
+// send sends a part, unless the context of the backlog ended.
+func (t *task) send(p part) {
 	t.ahead.add(p.size())
 	select {
 	case t.parts <- &p:
-	case <-ctx.Done():
+	case <-t.ahead.ctx.Done():
 	}
 }
 

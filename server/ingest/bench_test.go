@@ -58,7 +58,7 @@ func BenchmarkPDF(b *testing.B) {
 		}
 		return err
 	}))
-	reader := newFileReader(newTestReaders(b))
+	reader := newFileReader(b.Context(), newTestReaders(b))
 	_, err := documentBy(b, reader, "start.pdf", filetest.PDF("x", "y")) // compiles the engine
 	must(b, err)
 	pages := 0

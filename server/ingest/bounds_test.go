@@ -80,7 +80,7 @@ func TestTinyPiecesOfLargeDocumentsAreJoined(t *testing.T) {
 func TestDefaultBoundsOfDumps(t *testing.T) {
 	docs, err := os.ReadFile("../../docs/library.md")
 	must(t, err)
-	reader := newFileReader(nil)
+	reader := newFileReader(t.Context(), nil)
 	said := fmt.Sprintf("text of %d MB or more one at a time, and skipped if it has more than a million different words", reader.largeText>>20)
 	if !strings.Contains(strings.Join(strings.Fields(string(docs)), " "), said) || reader.mostWords != 1_000_000 {
 		t.Errorf("docs/library.md does not say %q; the program counts %d words", said, reader.mostWords)
@@ -116,10 +116,10 @@ func TestDistinctWords(t *testing.T) {
 		l := newLibrary(t, map[string]string{"d/x.txt": words})
 		info, err := os.Stat(l.path("d/x.txt"))
 		must(t, err)
-		reader := newFileReader(nil)
+		reader := newFileReader(t.Context(), nil)
 		reader.largeText, reader.mostWords = int64(len(words)), 1_000
 		f, _ := formatOf("x.txt")
-		read := reader.readWhole(t.Context(), newTask(foundFile{path: l.path("d/x.txt"), info: info, format: f}, &target{path: l.path("d")}, fileState{}), io.NopCloser(strings.NewReader(words)))
+		read := reader.readWhole(newTask(foundFile{path: l.path("d/x.txt"), info: info, format: f}, &target{path: l.path("d")}, fileState{}), io.NopCloser(strings.NewReader(words)))
 		if dump != strings.Contains(read.Reason, "more than 1,000 different words") || dump == (len(read.documents) == 1) {
 			t.Errorf("dump %v: %q, %d documents", dump, read.Reason, len(read.documents))
 		}

@@ -126,13 +126,13 @@ func (r *confluenceReader) file(c *collector, name string, data []byte) (index.D
 	if id == "" {
 		known := r.files[name]
 		doc := c.exported(confluenceSource, name, name, cmp.Or(known.Title, titleFromName(path.Base(name))), known.Above)
-		return r.document(c.ctx, f, data, doc)
+		return r.document(f, data, doc)
 	}
 	defaults := c.exported(confluenceSource, name, id, id, nil)
 	if address := r.address(id); address != "" {
 		defaults.Link = address
 	}
-	a, err := r.do(c.ctx, job{Work: workConfluence, Data: data, Address: r.base, Defaults: defaults}, nil)
+	a, err := r.do(job{Work: workConfluence, Data: data, Address: r.base, Defaults: defaults}, nil)
 	maps.Copy(r.files, a.Linked)
 	return a.Document, err
 }

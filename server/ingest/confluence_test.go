@@ -131,7 +131,7 @@ func FuzzConfluence(f *testing.F) {
 		f.Add(text)
 	}
 	f.Add(`<div id="breadcrumb-section"><div id="main-content"><div class="pageSection"><p id="comments"><div id="main-content">x`)
-	reader := newFileReader(nil)
+	reader := newFileReader(f.Context(), nil)
 	f.Fuzz(func(t *testing.T, text string) {
 		r := confluenceReader{reader, "https://acme.example", map[string]attachment{}}
 		doc, err := r.page([]byte(text), index.Document{ID: "x", Source: confluenceSource})
@@ -194,7 +194,7 @@ func TestConfluenceInOtherLanguages(t *testing.T) {
 func TestMarksOfConfluence(t *testing.T) {
 	const page = `<div id="main-content"><ul class="inline-task-list"><li class="checked"><span>oil</span></li><li>paint</li></ul><p>is<img class="emoticon emoticon-tick" data-emoticon-name="tick" alt="(tick)" src="images/icons/x.svg"/>done` +
 		`<img class="emoticon emoticon-blue-star" data-emoji-shortname=":key:" data-emoji-fallback="🔑" alt="(blue star)"/></p><p><img class="emoticon" alt="(old)" src="y"/></p><img src="z.png" alt="a gate"/></div>`
-	r := newFileReader(nil)
+	r := newFileReader(t.Context(), nil)
 	c := confluenceReader{fileReader: r, files: map[string]attachment{}}
 	_, body, err := r.pages.read(page, func(tree *html.Node, m *meta) { c.inspect(tree, m) })
 	if want := "- [x] oil\n- [ ] paint\n\nis tick done 🔑\n\n(old)\n\n![a gate](z.png)"; err != nil || body != want {

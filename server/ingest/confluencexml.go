@@ -260,7 +260,7 @@ func storageHTML(body string) string {
 // read returns the document of a page in the storage format.
 func (s *site) read(c *collector, body string, defaults index.Document) (index.Document, error) {
 	j := job{Work: workStorage, Data: []byte(body), Defaults: defaults, People: s.mentioned(c.fileReader, body)}
-	a, err := c.do(c.ctx, j, nil)
+	a, err := c.do(j, nil)
 	return a.Document, err
 }
 

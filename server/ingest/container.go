@@ -3,7 +3,6 @@ package ingest
 import (
 	"archive/zip"
 	"cmp"
-	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -293,17 +292,17 @@ func (b *boundedReader) ReadAt(p []byte, at int64) (int, error) {
 }
 
 // readContainer reads the files of a container part by part. handle is that of an archive.
-func (r *fileReader) readContainer(ctx context.Context, t *task, handle *os.File) part {
+func (r *fileReader) readContainer(t *task, handle *os.File) part {
 	files, closeFolder, err := t.innerFiles(handle)
 	if err != nil {
 		return unreadable(err)
 	}
 	defer closeFolder()
-	c := &collector{fileReader: r, innerFiles: files, ctx: ctx, task: t}
+	c := &collector{fileReader: r, innerFiles: files, task: t}
 	err = t.file.format.container.read(c)
 	switch {
-	case ctx.Err() != nil:
-		return unreadable(ctx.Err())
+	case r.ctx.Err() != nil:
+		return unreadable(r.ctx.Err())
 	case errors.Is(c.failed, errUnpacked):
 		err = c.failed
 	case c.failed != nil:
@@ -350,7 +349,6 @@ func (t *task) innerFiles(handle *os.File) (files innerFiles, end func(), err er
 type collector struct {
 	*fileReader
 	innerFiles // of a container
-	ctx        context.Context
 	task       *task
 
 	part        part
@@ -402,7 +400,7 @@ func (c *collector) innerProblem(name string, err error) {
 
 func (c *collector) sendIfFull() {
 	if len(c.part.documents) >= partDocuments || c.text >= partBytes {
-		c.task.send(c.ctx, c.flush())
+		c.task.send(c.flush())
 	}
 }
 

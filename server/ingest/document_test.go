@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -146,7 +147,7 @@ func FuzzFrontMatter(f *testing.F) {
 }
 
 func page(text string) (index.Document, error) {
-	r := newFileReader(nil)
+	r := newFileReader(context.Background(), nil)
 	return r.made(r.page(text, nil), index.Document{ID: "x", Title: "name", Type: "html"})
 }
 
@@ -315,7 +316,7 @@ func TestKeysOfIngestionLines(t *testing.T) {
 		`{"Document":{"sections":[{"text":"a"}]}}`:                                     "",
 		`{"Sections":[{"text":"a"}]}`:                                                  "",
 	} {
-		doc, err := newFileReader(nil).parseLine([]byte(text), day(2026, 1, 1))
+		doc, err := newFileReader(t.Context(), nil).parseLine([]byte(text), day(2026, 1, 1))
 		if doc.Title != title || (err == nil) != (title != "") {
 			t.Errorf("%s: title %q, want %q; %v", text, doc.Title, title, err)
 		}
@@ -349,7 +350,7 @@ func FuzzIngestionLine(f *testing.F) {
 	f.Add([]byte(`{"document":{"sections":[{"text":"#"}]}}`))
 	f.Add([]byte(`{"id":"\u200b","sections":[{"text":"*"}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		doc, err := newFileReader(nil).parseLine(data, day(2026, 1, 1))
+		doc, err := newFileReader(t.Context(), nil).parseLine(data, day(2026, 1, 1))
 		if err == nil {
 			checkDocument(t, &doc)
 		}
@@ -386,7 +387,7 @@ func TestRealPages(t *testing.T) {
 		defer handle.Close()
 		target := &target{path: filepath.ToSlash(root), state: rootState{}}
 		began := time.Now()
-		last := newFileReader(nil).readWhole(t.Context(), &task{file: foundFile{path: filepath.ToSlash(path), name: "x", info: info, format: f}, target: target}, handle)
+		last := newFileReader(t.Context(), nil).readWhole(&task{file: foundFile{path: filepath.ToSlash(path), name: "x", info: info, format: f}, target: target}, handle)
 		for i := range last.documents {
 			checkDocument(t, &last.documents[i])
 		}

@@ -142,17 +142,16 @@ func (r *fileReader) decodeText(data []byte, page bool) (text string, err error)
 }
 
 // document reads a file in its format, or in that which its content shows.
-func (r *fileReader) document(ctx context.Context, f format, data []byte, defaults index.Document) (
-	doc index.Document, err error) {
+func (r *fileReader) document(f format, data []byte, defaults index.Document) (doc index.Document, err error) {
 	read, err := f.reader(data)
 	if err != nil {
 		return doc, err
 	}
 	if r.readers != nil && !f.isHere(data, read != nil) {
-		a, err := r.do(ctx, job{Work: workDocument, Data: data, Extension: f.extension, Defaults: defaults}, nil)
+		a, err := r.do(job{Work: workDocument, Data: data, Extension: f.extension, Defaults: defaults}, nil)
 		return a.Document, err
 	}
-	e, err := r.extract(ctx, f, read, data, defaults)
+	e, err := r.extract(f, read, data, defaults)
 	if err == nil {
 		doc, err = r.made(e, defaults)
 	}
@@ -161,10 +160,9 @@ func (r *fileReader) document(ctx context.Context, f format, data []byte, defaul
 }
 
 // extract calls read, or the format's function for text if it is nil.
-func (r *fileReader) extract(ctx context.Context, f format, read dataReader, data []byte, defaults index.Document) (
-	e extracted, err error) {
+func (r *fileReader) extract(f format, read dataReader, data []byte, defaults index.Document) (e extracted, err error) {
 	if read != nil {
-		return read(ctx, r, data)
+		return read(r, data)
 	}
 	if f.folded && isUTF16(data) {
 		if data, _, err = decode(data, false); err != nil {
@@ -202,7 +200,7 @@ func (r *fileReader) made(e extracted, defaults index.Document) (index.Document,
 }
 
 // dataReader reads a file that is not text.
-type dataReader = func(ctx context.Context, r *fileReader, data []byte) (extracted, error)
+type dataReader = func(r *fileReader, data []byte) (extracted, error)
 
 // reader returns the function that reads data; nil for text. The signature of a file decides, not its name.
 func (f format) reader(data []byte) (dataReader, error) {
@@ -250,11 +248,10 @@ func TextOf(ctx context.Context, readers *Readers, name string, data []byte) (st
 	if f.mailbox && mbox.Is(data) { // all of its messages
 		f = format{}
 	}
-	r := newFileReader(readers)
-	return r.textOf(ctx, f, data)
+	return newFileReader(ctx, readers).textOf(f, data)
 }
 
-func (r *fileReader) textOf(ctx context.Context, f format, data []byte) (string, error) {
+func (r *fileReader) textOf(f format, data []byte) (string, error) {
 	defer func(before string) { r.encoding = before }(r.encoding)
 	read, err := f.reader(data)
 	if err != nil {
@@ -263,12 +260,12 @@ func (r *fileReader) textOf(ctx context.Context, f format, data []byte) (string,
 	text := ""
 	if r.readers != nil && !f.isHere(data, read != nil) {
 		j := job{Work: workText, Data: data, Extension: f.extension, Defaults: index.Document{Type: f.name}}
-		a, err := r.do(ctx, j, nil)
+		a, err := r.do(j, nil)
 		return a.Text, err
 	}
 	if read != nil || f.markdown != nil {
 		var e extracted
-		e, err = r.extract(ctx, f, read, data, index.Document{})
+		e, err = r.extract(f, read, data, index.Document{})
 		text = cleanText(e.body)
 	} else {
 		text, err = r.decodeText(data, f.page)

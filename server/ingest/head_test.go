@@ -16,7 +16,7 @@ func headOf(t *testing.T, file, text string) index.Document {
 	if reason != "" {
 		t.Fatal(reason)
 	}
-	d, err := newFileReader(nil).document(t.Context(), f, []byte(text), index.Document{ID: "x", Title: "Name", Origin: "/d/" + file, Type: f.name, UpdatedAt: day(2001, 2, 3)})
+	d, err := newFileReader(t.Context(), nil).document(f, []byte(text), index.Document{ID: "x", Title: "Name", Origin: "/d/" + file, Type: f.name, UpdatedAt: day(2001, 2, 3)})
 	if err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}
@@ -92,7 +92,7 @@ func TestManyKeysAreNamed(t *testing.T) {
 		for i := range keys {
 			text += fmt.Sprintf("key%d: x\n", i)
 		}
-		r := newFileReader(nil)
+		r := newFileReader(t.Context(), nil)
 		if d, err := documentBy(t, r, "a.md", []byte(text+"---\nx")); err != nil || len(d.Metadata) != mostMetadata || r.leftOut.Count != want {
 			t.Errorf("%d keys: %d stored, %+v, %v", keys, len(d.Metadata), r.leftOut, err)
 		}
@@ -116,7 +116,7 @@ func FuzzHead(f *testing.F) {
 
 // TestInvalidFrontMatter: what YAML refuses is read line by line, with its lists and maps.
 func TestInvalidFrontMatter(t *testing.T) {
-	r := newFileReader(nil)
+	r := newFileReader(t.Context(), nil)
 	d, err := documentBy(t, r, "a.md", []byte("---\ntitle: On call: a guide\n# comment\ntags:\n- a: b\n- \"c\"\nauthors:\n- name: Ana: Ortiz\n  email: ana@acme.example\n"+
 		"summary: |\n  Note: this\nnested:\n  k: it's: so\n  l: [x, y]\nstray words\n---\nx"))
 	if got := fmt.Sprint(d.Title, d.Authors, d.Metadata); err != nil || got != "On call: a guide[{Ana: Ortiz ana@acme.example}]"+

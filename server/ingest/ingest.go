@@ -85,7 +85,7 @@ func Add(ctx context.Context, idx index.Index, paths []string, options Options, 
 	if options.Name != "" && len(paths) > 1 {
 		return wire.LibraryEvent{}, errors.New("a short name is of one path")
 	}
-	r, end, err := startAdd(ctx, idx, options, report)
+	r, end, err := startAdd(libraryIndex{ctx, idx}, options, report)
 	if err != nil {
 		return wire.LibraryEvent{}, err
 	}
@@ -104,11 +104,11 @@ func Add(ctx context.Context, idx index.Index, paths []string, options Options, 
 		}
 		targets = append(targets, t)
 	}
-	return r.run(ctx, withoutCovered(targets))
+	return r.run(withoutCovered(targets))
 }
 
 // startAdd checks the options and returns a run, and a function that ends it.
-func startAdd(ctx context.Context, idx index.Index, options Options, report Report) (*run, func(), error) {
+func startAdd(l libraryIndex, options Options, report Report) (*run, func(), error) {
 	if options.As != "" {
 		if err := CheckSource(options.As); err != nil {
 			return nil, nil, err
@@ -125,13 +125,13 @@ func startAdd(ctx context.Context, idx index.Index, options Options, report Repo
 	}
 	end := func() {}
 	if options.DryRun {
-		stored, err := openSnapshot(ctx, idx)
+		stored, err := l.openSnapshot()
 		if err != nil {
 			return nil, nil, err
 		}
-		idx, end = &dryIndex{idx, stored, map[string]string{}, map[string]*wire.LibraryEvent{}}, stored.Close
+		l.idx, end = &dryIndex{l.idx, stored, map[string]string{}, map[string]*wire.LibraryEvent{}}, stored.Close
 	}
-	r, err := newRun(ctx, idx, options.Local, report)
+	r, err := newRun(l, options.Local, report)
 	if err != nil {
 		end()
 		return nil, nil, err
@@ -261,7 +261,7 @@ func withoutUser(path string) string {
 // exist is skipped and keeps its documents, because its disk may be unmounted; Remove deletes them.
 // It reports like Add, and returns ErrNotAdded for a path that was not added.
 func Sync(ctx context.Context, idx index.Index, paths []string, local Local, report Report) (wire.LibraryEvent, error) {
-	r, err := newRun(ctx, idx, local, report)
+	r, err := newRun(libraryIndex{ctx, idx}, local, report)
 	if err != nil {
 		return wire.LibraryEvent{}, err
 	}
@@ -269,7 +269,7 @@ func Sync(ctx context.Context, idx index.Index, paths []string, local Local, rep
 	if err != nil {
 		return wire.LibraryEvent{}, err
 	}
-	return r.run(ctx, withoutCovered(targets))
+	return r.run(withoutCovered(targets))
 }
 
 // ErrNoFile: a document is not a file of the library, or not any more.
@@ -282,7 +282,7 @@ func FileOf(ctx context.Context, idx index.Index, document index.Document) (stri
 	if file == "" || document.ID != fileID(file) || document.ID != "file:"+file { // the name can be shown as it is
 		return "", ErrNoFile
 	}
-	roots, err := loadRoots(ctx, idx)
+	roots, err := libraryIndex{ctx, idx}.loadRoots()
 	if err != nil {
 		return "", err
 	}
@@ -315,7 +315,7 @@ func lstatIn(root, name string) (fs.FileInfo, error) {
 
 // CheckAdded returns ErrNotAdded for a path that Sync would refuse.
 func CheckAdded(ctx context.Context, idx index.Index, paths []string) error {
-	roots, err := loadRoots(ctx, idx)
+	roots, err := libraryIndex{ctx, idx}.loadRoots()
 	if err == nil {
 		_, err = planSync(paths, false, roots)
 	}
@@ -397,9 +397,9 @@ func (t *target) missing() (reason string, gone bool) {
 
 // unreadable reports a root that cannot be read now, for status too. Its documents stay.
 func (r *run) unreadable(t *target, reason string) {
-	r.batcher.skip(t.path, reason)
+	r.skip(t.path, reason)
 	if !t.fresh && !t.state.damaged && t.state.Problem != reason {
 		t.state.Problem = reason
-		r.batcher.cursor(rootPrefix+t.path, encode(t.state))
+		r.cursor(rootPrefix+t.path, encode(t.state))
 	}
 }

@@ -177,7 +177,7 @@ func (c *collector) innerDocument(name, source string) (doc index.Document, err 
 	c.member = name
 	defer func() { c.member, c.encoding = "", "" }()
 	err = recovered(func() (err error) {
-		doc, err = c.document(c.ctx, f, data, defaults)
+		doc, err = c.document(f, data, defaults)
 		return err
 	})
 	if err == nil && f.data != nil && doc.UpdatedAt.Equal(defaults.UpdatedAt) {

@@ -13,14 +13,14 @@ import (
 // TestLeftOutParts: what cannot be read of a file is reported when the file is read, again when it is unchanged, and in the
 // status, and the rest of the file is stored.
 func TestLeftOutParts(t *testing.T) {
-	r := newFileReader(nil)
+	r := newFileReader(t.Context(), nil)
 	r.leaveOut("slide 3", errors.New("it is damaged"))
 	r.member = "deck.pptx"
 	for range mostRemembered + 4 {
 		r.leaveOut("slide 4", errors.New("it is damaged"))
 	}
 	var events []wire.LibraryEvent
-	b := newBatcher(t.Context(), nil, nil, func(event wire.LibraryEvent) { events = append(events, event) })
+	b := newBatcher(libraryIndex{ctx: t.Context()}, nil, func(event wire.LibraryEvent) { events = append(events, event) })
 	b.leaveOut("/d/mail.mbox", r.leftOut)
 	if b.done.LeftOut.Parts != mostRemembered+5 || len(events) != mostRemembered+1 {
 		t.Fatalf("%+v, %d events", b.done, len(events))
@@ -76,7 +76,7 @@ func TestBoundsAreNamed(t *testing.T) {
 		{"a.ipynb", `{"metadata":{"authors":["Ana",{"name":"Bo"}],"title":7},"cells":[{"cell_type":"markdown","source":"x"}]}`, ""},
 		{"a.ipynb", `{"metadata":[1],"cells":[{"cell_type":"markdown","source":"x"},7]}`, "metadata: "},
 	} {
-		r := newFileReader(nil)
+		r := newFileReader(t.Context(), nil)
 		if _, err := documentBy(t, r, c.file, []byte(c.text)); err != nil || strings.Join(r.leftOut.Reasons, "; ") != c.want &&
 			(c.want == "" || !strings.HasPrefix(strings.Join(r.leftOut.Reasons, "; "), c.want)) {
 			t.Errorf("%.60q: %q, %v; want %q", c.text, r.leftOut.Reasons, err, c.want)

@@ -3,7 +3,6 @@ package ingest
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"net/mail"
@@ -27,8 +26,7 @@ var errTooMuchText = fmt.Errorf("it has more than %d MB of text", mostText>>20)
 
 // mailReader reads one message, with the messages and documents in it.
 type mailReader struct {
-	ctx   context.Context
-	files *fileReader
+	*fileReader
 	mailContent
 	parts    int
 	attached []string // names
@@ -39,7 +37,7 @@ type mailReader struct {
 
 // fromMail reads a message: its text, the messages it contains, and its attachments as far as there are readers for
 // them.
-func fromMail(ctx context.Context, r *fileReader, data []byte) (extracted, error) {
+func fromMail(r *fileReader, data []byte) (extracted, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return extracted{}, errEmpty
 	}
@@ -53,7 +51,7 @@ func fromMail(ctx context.Context, r *fileReader, data []byte) (extracted, error
 	if !bytes.Contains(data, []byte("\n")) { // of an old Mac
 		data = bytes.ReplaceAll(data, []byte("\r"), []byte("\n"))
 	}
-	m := &mailReader{ctx: ctx, files: r}
+	m := &mailReader{fileReader: r}
 	if err := m.message(data); err != nil {
 		return extracted{}, err
 	}
@@ -86,11 +84,11 @@ func (m *mailReader) message(data []byte) error {
 	}
 	m.header(header)
 	if m.inThread {
-		m.files.member = m.name()
+		m.member = m.name()
 	}
 	defer func() {
 		m.Meta.addField("attachments", m.attached, true)
-		m.files.member = ""
+		m.member = ""
 	}()
 	m.part(header, body, mailPlace{kind: "text/plain"})
 	return m.ctx.Err()
@@ -111,7 +109,7 @@ func (m *mailReader) inner(data []byte, depth int) {
 		}
 	}
 	text, _ := w.Text() // fields of a header are within the limit
-	m.append(text, m.files.markdown.parse)
+	m.append(text, m.markdown.parse)
 	m.part(header, body, mailPlace{depth: depth, kind: "text/plain"})
 }
 
@@ -201,7 +199,7 @@ func decodeBytes(field string) string {
 func (m *mailReader) append(text string, parse func(string) []block) {
 	text = strings.Trim(cleanText(text), "\n")
 	if len(m.Body)+len(text) > mostText {
-		m.files.leaveOut("further text", errTooMuchText)
+		m.leaveOut("further text", errTooMuchText)
 		text = ""
 	}
 	if strings.TrimSpace(text) == "" {

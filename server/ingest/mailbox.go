@@ -353,7 +353,7 @@ func (m *mailReading) message(head mailHead) (*mailContent, error) {
 	if m.packed == nil && m.boxes[head.box].mbox != nil {
 		m.part.bytes += head.end - head.start
 	}
-	a, err := m.do(m.ctx, job{Work: workMessage, Data: data}, nil)
+	a, err := m.do(job{Work: workMessage, Data: data}, nil)
 	read := &a.Message // after an error a part of it
 	if err == nil && len(read.Body) == 0 && read.IsEncrypted {
 		err = errEncryptedMail

@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"bytes"
-	"context"
 	"encoding/base64"
 	"fmt"
 	"os"
@@ -103,9 +102,9 @@ func TestMemoryOfAMailbox(t *testing.T) {
 
 	read := newTask(foundFile{path: path, info: info, format: format{container: &mboxFile}}, &target{path: path}, fileState{})
 	read.ahead = newBacklog(t.Context(), func(err error) { t.Error(err) })
-	reader := newFileReader(nil)
+	reader := newFileReader(t.Context(), nil)
 	runtime.GC() // what other tests left
-	go reader.read(context.Background(), read)
+	go reader.read(read)
 	var stats runtime.MemStats
 	var highest int64
 	runtime.ReadMemStats(&stats)
@@ -141,7 +140,7 @@ func TestPanicCostsOneMessage(t *testing.T) {
 		if file.name == "" {
 			file.name = path
 		}
-		reader := newFileReader(nil)
+		reader := newFileReader(t.Context(), nil)
 		reader.formatOf = func(name string) (format, string) {
 			switch {
 			case !strings.HasSuffix(name, ".bad"):
@@ -153,7 +152,7 @@ func TestPanicCostsOneMessage(t *testing.T) {
 		}
 		read := newTask(file, root, fileState{})
 		read.ahead = newBacklog(t.Context(), func(err error) { t.Error(err) })
-		go reader.read(context.Background(), read)
+		go reader.read(read)
 		documents, skipped := 0, []string(nil)
 		for part := range read.parts {
 			documents += len(part.documents)

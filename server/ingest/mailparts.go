@@ -87,7 +87,7 @@ func (m *mailReader) part(header mail.Header, body []byte, at mailPlace) {
 		return
 	}
 	if m.parts++; m.parts > mostParts || at.depth > deepestPart {
-		m.files.leaveOut("further parts", errors.New("they are too many or nested too deeply"))
+		m.leaveOut("further parts", errors.New("they are too many or nested too deeply"))
 		return
 	}
 	p := newMailPart(header, body, at)
@@ -101,7 +101,7 @@ func (m *mailReader) part(header mail.Header, body []byte, at mailPlace) {
 		p.kind = "text/plain" // it has no parts
 	}
 	if damaged {
-		m.files.leaveOut(p.label(), errors.New("its encoding is damaged; the rest is read"))
+		m.leaveOut(p.label(), errors.New("its encoding is damaged; the rest is read"))
 	}
 	switch {
 	case p.kind == "message/rfc822" || p.kind == "message/global" || p.kind == "message/news":
@@ -111,11 +111,11 @@ func (m *mailReader) part(header mail.Header, body []byte, at mailPlace) {
 		m.inner(data, at.depth+1)
 	case p.kind == "application/pgp-encrypted" || strings.HasSuffix(p.kind, "pkcs7-mime"):
 		if strings.HasPrefix(p.values["smime-type"], "signed") {
-			m.files.leaveOut(p.label(), errors.New("it is signed in a form that is not read (S/MIME)"))
+			m.leaveOut(p.label(), errors.New("it is signed in a form that is not read (S/MIME)"))
 			return
 		}
 		m.IsEncrypted = true
-		m.files.leaveOut(p.label(), errors.New("it is encrypted"))
+		m.leaveOut(p.label(), errors.New("it is encrypted"))
 	case strings.HasSuffix(p.kind, "-signature"), p.kind == "application/applefile": // the icon and place of a file
 	case !strings.HasPrefix(p.kind, "message/") && !p.isVersion():
 		m.attachment(p, data, at.depth)
@@ -198,14 +198,14 @@ func (m *mailReader) text(kind string, values map[string]string, data []byte) {
 	charset := values["charset"]
 	text := decodeDeclared(data, charset, kind == "text/html")
 	if _, known := mailmime.Decode(nil, charset); !known && charset != "" && strings.ContainsRune(text, utf8.RuneError) {
-		m.files.leaveOut("some characters", fmt.Errorf("their encoding is not known (%s)", oneLine(charset, 40)))
+		m.leaveOut("some characters", fmt.Errorf("their encoding is not known (%s)", oneLine(charset, 40)))
 	}
 	parse := func(text string) []block { return paragraphs(text, 0, kindProse) }
 	switch {
 	case kind == "text/enriched" || kind == "text/richtext":
 		text = tokenText(text)
 	case kind == "text/html":
-		text, parse = m.files.page(text, nil).body, m.files.markdown.parse
+		text, parse = m.page(text, nil).body, m.markdown.parse
 	case strings.EqualFold(values["format"], "flowed"):
 		text = mailmime.Unflow(text, strings.EqualFold(values["delsp"], "yes"))
 	}
@@ -252,7 +252,7 @@ func (m *mailReader) attachment(p mailPart, data []byte, depth int) {
 	case (reason != "" || path.Ext(p.name) == "") && (media == "image" || media == "audio" || media == "video"):
 		return
 	case reason != "":
-		m.files.leaveOut(p.label(), errors.New(reason))
+		m.leaveOut(p.label(), errors.New(reason))
 		return
 	case len(bytes.TrimSpace(data)) == 0:
 		return
@@ -264,16 +264,16 @@ func (m *mailReader) attachment(p mailPart, data []byte, depth int) {
 	case f.data == nil && p.values["charset"] != "":
 		data = []byte(decodeDeclared(data, p.values["charset"], f.page))
 	}
-	outer := m.files.member
-	m.files.member = strings.TrimPrefix(outer+": "+p.label(), ": ")
-	text, err := m.files.textOf(m.ctx, f, data)
-	m.files.member = outer
+	outer := m.member
+	m.member = strings.TrimPrefix(outer+": "+p.label(), ": ")
+	text, err := m.textOf(f, data)
+	m.member = outer
 	const room = 1 << 10 // for the heading
 	if err == nil && len(m.Body)+len(text)+room > mostText {
 		err = errTooMuchText
 	}
 	if err != nil {
-		m.files.leaveOut(p.label(), err)
+		m.leaveOut(p.label(), err)
 		return
 	}
 	if text == m.lastAttached { // invitations are sent as a version of the text and as a file
@@ -286,9 +286,9 @@ func (m *mailReader) attachment(p mailPart, data []byte, depth int) {
 	} else if f.name == "ics" {
 		heading = "Invitation"
 	}
-	m.append("## "+heading, m.files.markdown.parse)
+	m.append("## "+heading, m.markdown.parse)
 	m.append(text, func(text string) []block {
-		blocks := m.files.markdown.parse(text)
+		blocks := m.markdown.parse(text)
 		for i := range blocks {
 			blocks[i].Level += 2
 		}
@@ -298,15 +298,15 @@ func (m *mailReader) attachment(p mailPart, data []byte, depth int) {
 
 // formatOf returns the format of an attachment by its name, else by its type.
 func (m *mailReader) formatOf(p mailPart) (f format, reason string) {
-	f, reason = m.files.formatOf(cmp.Or(p.name, "x"))
+	f, reason = m.fileReader.formatOf(cmp.Or(p.name, "x"))
 	if reason == "" && path.Ext(p.name) != "" {
 		return f, reason
 	}
 	if extension, known := kindExtensions(p.kind); known {
-		return m.files.formatOf("x" + extension)
+		return m.fileReader.formatOf("x" + extension)
 	}
 	if strings.HasPrefix(p.kind, "text/") {
-		return m.files.formatOf("x.txt")
+		return m.fileReader.formatOf("x.txt")
 	}
 	return f, reason
 }

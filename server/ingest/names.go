@@ -21,7 +21,7 @@ type Names struct {
 
 // LoadNames returns the names of the roots of a library.
 func LoadNames(ctx context.Context, idx index.Index) (*Names, error) {
-	roots, err := loadRoots(ctx, idx)
+	roots, err := libraryIndex{ctx, idx}.loadRoots()
 	return newNames(roots), err
 }
 

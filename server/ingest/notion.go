@@ -244,7 +244,7 @@ func (n *notionReader) file(c *collector, name string, data []byte) (doc index.D
 	}
 	if id == "" || !isNotionPage(name) {
 		f, _ := formatOf(name)
-		return n.document(c.ctx, f, data, c.exported(notionSource, name, name, titleFromName(path.Base(name)), above))
+		return n.document(f, data, c.exported(notionSource, name, name, titleFromName(path.Base(name)), above))
 	}
 	page := c.exported(notionSource, name, id, title, above)
 	page.Link = notionAddress + id
@@ -254,13 +254,13 @@ func (n *notionReader) file(c *collector, name string, data []byte) (doc index.D
 		page.Title = title
 		columns, _ := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(data, markUTF8))).Read() // without them the pages say less
 		n.columns[path.Join(append(slices.Clone(above), title)...)] = columns
-		doc, err = n.document(c.ctx, f, data, page)
+		doc, err = n.document(f, data, page)
 	} else {
 		var text string
 		switch {
 		case f.page:
 			var a answer
-			a, err = n.do(c.ctx, job{Work: workNotion, Data: data, Defaults: page, Pages: n.linked(data)}, nil)
+			a, err = n.do(job{Work: workNotion, Data: data, Defaults: page, Pages: n.linked(data)}, nil)
 			doc = a.Document
 		default:
 			if text, err = n.decodeText(data, false); err != nil {

@@ -284,7 +284,7 @@ func FuzzNotion(f *testing.F) {
 	for name, text := range notionHTML() {
 		f.Add(name, text)
 	}
-	reader := newFileReader(nil)
+	reader := newFileReader(f.Context(), nil)
 	f.Fuzz(func(t *testing.T, name, text string) {
 		title, id, _ := notionName(name)
 		if id != "" && (len(id) != 32 || !strings.HasPrefix(name, title)) {
@@ -304,7 +304,7 @@ func TestTasksOfNotion(t *testing.T) {
 	task := func(state, text string) string {
 		return `<ul class="to-do-list"><li><div class="checkbox checkbox-` + state + `"></div> <span>` + text + `</span></li></ul>`
 	}
-	n := notionReader{fileReader: newFileReader(nil)}
+	n := notionReader{fileReader: newFileReader(t.Context(), nil)}
 	doc, err := n.pageDocument([]byte("<body>"+task("on", "Oil it")+task("off", "Sell it")), n.inspect, index.Document{ID: "x"})
 	if got := textOf(&doc); err != nil || got != "- [x] Oil it\n\n- [ ] Sell it" {
 		t.Errorf("%q, %v", got, err)

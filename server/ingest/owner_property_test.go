@@ -146,7 +146,7 @@ func (w *ownerWorld) addPath(name string) {
 		return
 	}
 	w.add(options, name)
-	roots, err := loadRoots(context.Background(), w.idx)
+	roots, err := libraryIndex{context.Background(), w.idx}.loadRoots()
 	must(w.t, err)
 	w.roots = map[string]bool{}
 	for root := range roots {

@@ -101,7 +101,7 @@ func TestNotebooks(t *testing.T) {
 			"## Plan\n\n```python\n1+1\n```\n\n```\n2\n```\n\na table\n\n```\nE: v\n```\n\nend"},
 		"damaged cells": {`{"cells":[7,{"cell_type":"markdown","source":"a"},{"cell_type":"code","source":"b","outputs":["x",{"text":"c"}]}]}`, "a\n\n```\nb\n```\n\n```\nc\n```"},
 	} {
-		r := newFileReader(nil)
+		r := newFileReader(t.Context(), nil)
 		d, err := documentBy(t, r, "n.ipynb", []byte(test.data))
 		if err != nil || textOf(&d) != test.want {
 			t.Errorf("%s: %v\n%s\nwant\n%s", name, err, textOf(&d), test.want)
@@ -117,7 +117,7 @@ func TestNotebooks(t *testing.T) {
 
 // TestDamagedChapters: a chapter that cannot be read costs only itself.
 func TestDamagedChapters(t *testing.T) {
-	r := newFileReader(nil)
+	r := newFileReader(t.Context(), nil)
 	d, err := documentBy(t, r, "b.epub", filetest.EPUB("<p>first</p>", "\x00\x01\x02\xff", "<p>third</p>"))
 	if err != nil || textOf(&d) != "first\n\nthird" || r.leftOut.Count != 1 {
 		t.Errorf("%q, %+v, %v", textOf(&d), r.leftOut, err)

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -75,7 +76,7 @@ func FuzzWebPage(f *testing.F) {
 }
 
 func webPageOf(page string, defaults index.Document) (index.Document, error) {
-	r := newFileReader(nil)
+	r := newFileReader(context.Background(), nil)
 	e, err := fromWebPage(r, page, defaults)
 	if err != nil {
 		return index.Document{}, err

@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"path"
@@ -21,10 +20,10 @@ const levelOfPages = 6
 
 // fromPDF reads a PDF file: a section for each page, below the entry of the table of contents that it belongs to. The
 // link of a passage names its page, and its headings show it.
-func fromPDF(ctx context.Context, r *fileReader, data []byte) (extracted, error) {
+func fromPDF(r *fileReader, data []byte) (extracted, error) {
 	var document pdf.Document
-	err := r.pdf(ctx, data, document.Add)
-	if read := len(document.Texts); read > 0 && err != nil && ctx.Err() == nil && !errors.Is(err, worker.ErrNoWorker) {
+	err := r.pdf(data, document.Add)
+	if read := len(document.Texts); read > 0 && err != nil && r.ctx.Err() == nil && !errors.Is(err, worker.ErrNoWorker) {
 		r.leaveOut(fmt.Sprintf("pages %d to %d", read+1, max(read+1, document.Pages)), err)
 		err = nil
 	}
@@ -38,11 +37,11 @@ func fromPDF(ctx context.Context, r *fileReader, data []byte) (extracted, error)
 }
 
 // remotePDF sends what a process finds in a file.
-func (r *fileReader) remotePDF(ctx context.Context, data []byte, send func(pdf.Message) error) error {
+func (r *fileReader) remotePDF(data []byte, send func(pdf.Message) error) error {
 	if r.readers == nil {
 		return worker.ErrNoWorker
 	}
-	_, err := r.do(ctx, job{Work: workPDF, Data: data}, func(part answer) error { return send(part.Page) })
+	_, err := r.do(job{Work: workPDF, Data: data}, func(part answer) error { return send(part.Page) })
 	return err
 }
 

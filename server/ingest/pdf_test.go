@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -23,7 +22,7 @@ func TestPagesOfPDF(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := newFileReader(nil).build(e.body, e.blocks, e.meta, index.Document{ID: "x", Title: "plan", Link: "file:///plan.pdf"})
+	d, err := newFileReader(t.Context(), nil).build(e.body, e.blocks, e.meta, index.Document{ID: "x", Title: "plan", Link: "file:///plan.pdf"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,8 +87,8 @@ func TestTitlesAndDatesOfPDF(t *testing.T) {
 
 // TestPagesThatAreLost: damaged pages, and those after an error, are named; the others are read.
 func TestPagesThatAreLost(t *testing.T) {
-	r := newFileReader(nil)
-	r.pdf = func(_ context.Context, _ []byte, send func(pdf.Message) error) error {
+	r := newFileReader(t.Context(), nil)
+	r.pdf = func(_ []byte, send func(pdf.Message) error) error {
 		for _, m := range []pdf.Message{{Pages: 9}, {Text: "first"}, {Unread: true}, {Text: "third"}} {
 			if err := send(m); err != nil {
 				return err
@@ -97,7 +96,7 @@ func TestPagesThatAreLost(t *testing.T) {
 		}
 		return &pdf.FileError{Err: errors.New("the rest is lost")}
 	}
-	e, err := fromPDF(t.Context(), r, nil)
+	e, err := fromPDF(r, nil)
 	if want := []string{"pages 4 to 9: the rest is lost", "page 2: it is damaged"}; err != nil || e.body != "first\n\nthird\n\n" || !slices.Equal(r.leftOut.Reasons, want) {
 		t.Errorf("%q, %q, %v", e.body, r.leftOut.Reasons, err)
 	}

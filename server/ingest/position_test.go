@@ -63,7 +63,7 @@ func readOne(t *testing.T, name, text string) index.Document {
 	if reason != "" {
 		t.Fatal(reason)
 	}
-	d, err := newFileReader(nil).document(t.Context(), f, []byte(text), index.Document{ID: file, Title: name, Origin: file, Type: f.name})
+	d, err := newFileReader(t.Context(), nil).document(f, []byte(text), index.Document{ID: file, Title: name, Origin: file, Type: f.name})
 	if err != nil {
 		t.Fatal(fmt.Errorf("%s: %w", name, err))
 	}
@@ -78,11 +78,11 @@ func FuzzPositions(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		data := []byte(text)
-		decoded, err := newFileReader(nil).decodeText(data, false)
+		decoded, err := newFileReader(t.Context(), nil).decodeText(data, false)
 		if err != nil {
 			return
 		}
-		r := newFileReader(nil)
+		r := newFileReader(t.Context(), nil)
 		d, err := r.made(r.parseMarkdown(decoded, index.Document{ID: "x"}, false), index.Document{ID: "x"})
 		if err != nil {
 			return

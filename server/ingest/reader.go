@@ -46,15 +46,16 @@ func printOf(size int64, rest string) string { return strconv.FormatInt(size, 36
 // show.
 func racyPrint(size int64) string { return printOf(size, "racy") }
 
-// fileReader reads tasks. It is not safe for concurrent use.
+// fileReader reads tasks until ctx ends. It is not safe for concurrent use.
 type fileReader struct {
+	ctx      context.Context
 	markdown *markdownReader
 	pages    *htmlReader
 	// formatOf is the function: the formats of attachments are among those that contain them.
 	formatOf func(file string) (f format, reason string)
 	readers  *Readers // nil: all formats are read in this process
 	// pdf sends what a PDF file contains, as pdf.Engine does.
-	pdf      func(ctx context.Context, data []byte, send func(pdf.Message) error) error
+	pdf      func(data []byte, send func(pdf.Message) error) error
 	leftOut  badLines    // parts of the documents of the task at hand; leaveOut adds to it
 	encoding string      // assumed, of the first such document of the task
 	member   string      // the file or message of a container that is read; empty: the task's file
@@ -65,15 +66,15 @@ type fileReader struct {
 	mostWords int   // different words of such a file
 }
 
-func newFileReader(readers *Readers) *fileReader {
-	r := &fileReader{markdown: newMarkdownReader(), pages: newHTMLReader(), formatOf: formatOf, readers: readers, large: new(sync.Mutex),
-		largeText: 4 << 20, mostWords: 1_000_000}
+func newFileReader(ctx context.Context, readers *Readers) *fileReader {
+	r := &fileReader{ctx: ctx, markdown: newMarkdownReader(), pages: newHTMLReader(), formatOf: formatOf,
+		readers: readers, large: new(sync.Mutex), largeText: 4 << 20, mostWords: 1_000_000}
 	r.pdf = r.remotePDF
 	return r
 }
 
-// read sends the contents of the task's file, until ctx ends.
-func (r *fileReader) read(ctx context.Context, t *task) {
+// read sends the contents of the task's file.
+func (r *fileReader) read(t *task) {
 	defer close(t.parts)
 	r.leftOut, r.encoding = badLines{}, ""
 	last := part{last: true}
@@ -83,18 +84,18 @@ func (r *fileReader) read(ctx context.Context, t *task) {
 			last.Print, last.Reason = fingerprint(t.file.info), readingFailed(p).Error()
 		}
 		last.LeftOut = r.leftOut
-		t.send(ctx, last)
+		t.send(last)
 	}()
 	if t.file.remote != nil {
-		last = r.readRemote(ctx, t)
+		last = r.readRemote(t)
 		return
 	}
 	if t.file.info.IsDir() { // of the walk: its fingerprint is that of the files in it
-		last = r.readContainer(ctx, t, nil)
+		last = r.readContainer(t, nil)
 		last.Print = fingerprint(t.file.info)
 		return
 	}
-	handle, err := r.open(ctx, t)
+	handle, err := r.open(t)
 	if err != nil {
 		last = unreadable(err)
 		return
@@ -133,11 +134,11 @@ func (r *fileReader) read(ctx context.Context, t *task) {
 	}
 	switch {
 	case t.file.format.container != nil:
-		last = r.readContainer(ctx, t, handle)
+		last = r.readContainer(t, handle)
 	case t.file.format.lines:
-		last = r.readLines(ctx, t, handle)
+		last = r.readLines(t, handle)
 	default:
-		last = r.readWhole(ctx, t, handle)
+		last = r.readWhole(t, handle)
 	}
 	if last.Print = fingerprint(info); time.Since(info.ModTime()) < racyAge {
 		last.Print = racyPrint(info.Size())
@@ -146,12 +147,12 @@ func (r *fileReader) read(ctx context.Context, t *task) {
 
 // open opens the task's file. If no descriptor is free it waits a second for one, unless it did so for the file before,
 // and then ends processes that read other formats.
-func (r *fileReader) open(ctx context.Context, t *task) (handle *os.File, err error) {
+func (r *fileReader) open(t *task) (handle *os.File, err error) {
 	const tries, pause = 20, 50 * time.Millisecond
 	for n := 1; ; n++ {
 		r.readers.apart(func() { handle, err = t.target.open(t.file) })
 		isShort := errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
-		if !isShort || r.isShort || n == tries || guard.Sleep(ctx, pause) != nil {
+		if !isShort || r.isShort || n == tries || guard.Sleep(r.ctx, pause) != nil {
 			r.isShort = isShort
 			return handle, err
 		}
@@ -175,7 +176,7 @@ func unreadable(err error) part {
 	return part{last: true, unknown: true, fileState: fileState{Reason: reasonOf(err)}}
 }
 
-func (r *fileReader) readWhole(ctx context.Context, t *task, handle io.ReadCloser) part {
+func (r *fileReader) readWhole(t *task, handle io.ReadCloser) part {
 	last := part{last: true}
 	if t.file.info.Size() > largestFile {
 		last.Reason = errTooLarge.Error()
@@ -197,7 +198,7 @@ func (r *fileReader) readWhole(ctx context.Context, t *task, handle io.ReadClose
 		last.Reason = errTooLarge.Error()
 		return last
 	}
-	return r.readData(ctx, t, t.file.format, data, t.target.defaults(t.file), last, func(last *part) {
+	return r.readData(t, t.file.format, data, t.target.defaults(t.file), last, func(last *part) {
 		doc := &last.documents[0]
 		last.Head = t.file.repository.date(doc, t.file.path, data, t.datedByFile(doc))
 		if t.file.format.data != nil && t.datedByFile(doc) { // a document that could have a date, and has none
@@ -209,7 +210,7 @@ func (r *fileReader) readWhole(ctx context.Context, t *task, handle io.ReadClose
 
 // readData reads the data of a task with one document. complete is called with the part that has it, unless that is as
 // it was.
-func (r *fileReader) readData(ctx context.Context, t *task, f format, data []byte, defaults index.Document, last part,
+func (r *fileReader) readData(t *task, f format, data []byte, defaults index.Document, last part,
 	complete func(*part)) part {
 	last.Hash = hashOf(data)
 	if t.comparable() && last.Hash == t.known.Hash {
@@ -217,7 +218,7 @@ func (r *fileReader) readData(ctx context.Context, t *task, f format, data []byt
 		return last
 	}
 	isIncluded := t.includes("")
-	if doc, state, ok := t.renamed(ctx, last.Hash); ok && (isIncluded || checkSecret(&doc) == nil) {
+	if doc, state, ok := t.renamed(last.Hash); ok && (isIncluded || checkSecret(&doc) == nil) {
 		last.documents, last.OwnDates, last.Encoding = []index.Document{doc}, state.OwnDates, state.Encoding
 		return last
 	}
@@ -225,7 +226,7 @@ func (r *fileReader) readData(ctx context.Context, t *task, f format, data []byt
 		return last
 	}
 	last.Reason = ""
-	doc, err := r.document(ctx, f, data, defaults)
+	doc, err := r.document(f, data, defaults)
 	if err == nil && !isIncluded {
 		err = checkSecret(&doc)
 	}
@@ -233,8 +234,8 @@ func (r *fileReader) readData(ctx context.Context, t *task, f format, data []byt
 		err = fmt.Errorf("it has more than %s different words, as dumps of data have", text.Number(r.mostWords))
 	}
 	switch {
-	case ctx.Err() != nil:
-		return unreadable(ctx.Err())
+	case r.ctx.Err() != nil:
+		return unreadable(r.ctx.Err())
 	case err != nil:
 		last.unknown = errors.Is(err, worker.ErrNoWorker)
 		last.Reason = oneLine(err.Error(), longestValue)
@@ -252,7 +253,7 @@ func hashOf[T ~string | ~[]byte](data T) string {
 }
 
 // readLines reads JSONL of any length, part by part.
-func (r *fileReader) readLines(ctx context.Context, t *task, handle io.ReadSeeker) part {
+func (r *fileReader) readLines(t *task, handle io.ReadSeeker) part {
 	last := part{last: true}
 	sum := sha256.New()
 	if t.comparable() {
@@ -270,7 +271,7 @@ func (r *fileReader) readLines(ctx context.Context, t *task, handle io.ReadSeeke
 		sum.Reset()
 	}
 	lines := newLineReader(io.TeeReader(handle, sum))
-	collect := collector{fileReader: r, ctx: ctx, task: t}
+	collect := collector{fileReader: r, task: t}
 	for number := 1; ; number++ {
 		line, err := lines.next()
 		if errors.Is(err, io.EOF) {
@@ -279,8 +280,8 @@ func (r *fileReader) readLines(ctx context.Context, t *task, handle io.ReadSeeke
 		if err != nil && !errors.Is(err, errLongLine) {
 			return unreadable(err)
 		}
-		if collect.line(lines, number, line, err); ctx.Err() != nil {
-			return unreadable(ctx.Err())
+		if collect.line(lines, number, line, err); r.ctx.Err() != nil {
+			return unreadable(r.ctx.Err())
 		}
 	}
 	last = collect.end()
@@ -332,7 +333,7 @@ type target struct {
 	again    bool   // also read unchanged files
 	replaces []string
 	vanished map[string]vanished      // by the hash of their content
-	idx      index.Index              // that has their documents
+	library  libraryIndex             // that has their documents
 	piped    *Piped                   // of AddPiped
 	folder   *os.Root                 // nil if the root is a file
 	isOwn    func(origin string) bool // reports whether a document belongs to the root

@@ -93,12 +93,12 @@ type answer struct {
 
 // do lets a process do a job, or does it in this one without Readers. What could not be read is among the parts left
 // out of the reader's document.
-func (r *fileReader) do(ctx context.Context, j job, part func(answer) error) (a answer, err error) {
+func (r *fileReader) do(j job, part func(answer) error) (a answer, err error) {
 	if r.readers == nil {
-		return a, r.perform(ctx, j, nil, &a)
+		return a, r.perform(j, nil, &a)
 	}
 	j.Member = r.member
-	a, err = r.readers.pool.Read(ctx, j, worker.Limit(r.readers.limit, len(j.Data)), part)
+	a, err = r.readers.pool.Read(r.ctx, j, worker.Limit(r.readers.limit, len(j.Data)), part)
 	if err != nil {
 		return a, err
 	}
@@ -117,10 +117,10 @@ func (r *fileReader) do(ctx context.Context, j job, part func(answer) error) (a 
 // reads PDF files.
 func ServeReaders(ctx context.Context, in io.Reader, out io.Writer, engine pdf.Engine) error {
 	return worker.Serve(in, out, func(session *worker.Session[answer], j job) (a answer, err error) {
-		r := newFileReader(nil)
+		r := newFileReader(ctx, nil)
 		r.member = j.Member
 		var broken error
-		r.pdf = func(ctx context.Context, data []byte, send func(pdf.Message) error) error {
+		r.pdf = func(data []byte, send func(pdf.Message) error) error {
 			if broken = nil; !engine.IsStarted() { // a mail may have several files
 				broken = session.Prepare(ctx, engine.Start)
 			}
@@ -129,7 +129,7 @@ func ServeReaders(ctx context.Context, in io.Reader, out io.Writer, engine pdf.E
 			}
 			return broken
 		}
-		problem := recovered(func() error { return r.perform(ctx, j, session, &a) })
+		problem := recovered(func() error { return r.perform(j, session, &a) })
 		if _, isOfFile := errors.AsType[*pdf.FileError](broken); broken != nil && !isOfFile {
 			return a, broken
 		}
@@ -141,7 +141,7 @@ func ServeReaders(ctx context.Context, in io.Reader, out io.Writer, engine pdf.E
 }
 
 // perform does a job in this process.
-func (r *fileReader) perform(ctx context.Context, j job, session *worker.Session[answer], a *answer) (err error) {
+func (r *fileReader) perform(j job, session *worker.Session[answer], a *answer) (err error) {
 	f := pageFormat
 	if j.Extension != f.extension {
 		f, _ = r.formatOf("x" + j.Extension)
@@ -149,13 +149,13 @@ func (r *fileReader) perform(ctx context.Context, j job, session *worker.Session
 	f.name = j.Defaults.Type
 	switch j.Work {
 	case workText:
-		a.Text, err = r.textOf(ctx, f, j.Data)
+		a.Text, err = r.textOf(f, j.Data)
 	case workPDF:
-		err = r.pdf(ctx, j.Data, func(m pdf.Message) error {
+		err = r.pdf(j.Data, func(m pdf.Message) error {
 			return session.Send(answer{Page: m})
 		})
 	case workMessage:
-		m := &mailReader{ctx: ctx, files: r, inThread: true}
+		m := &mailReader{fileReader: r, inThread: true}
 		err = recovered(func() error { return m.message(j.Data) })
 		a.Message = m.mailContent
 	case workConfluence:
@@ -174,7 +174,7 @@ func (r *fileReader) perform(ctx context.Context, j job, session *worker.Session
 			a.List, err = web.ReadList(j.Data, address)
 		}
 	default:
-		a.Document, err = r.document(ctx, f, j.Data, j.Defaults)
+		a.Document, err = r.document(f, j.Data, j.Defaults)
 	}
 	return err
 }

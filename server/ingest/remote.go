@@ -97,7 +97,7 @@ func AddPiped(ctx context.Context, idx index.Index, document Piped, options Opti
 	case len(document.Content) > wire.MaxContent:
 		return wire.LibraryEvent{}, fmt.Errorf("the document is larger than %d MB", wire.MaxContent>>20)
 	}
-	r, end, err := startAdd(ctx, idx, options, report)
+	r, end, err := startAdd(libraryIndex{ctx, idx}, options, report)
 	if err != nil {
 		return wire.LibraryEvent{}, err
 	}
@@ -108,7 +108,7 @@ func AddPiped(ctx context.Context, idx index.Index, document Piped, options Opti
 	}
 	t.state.File = true
 	t.piped = &document
-	return r.run(ctx, []*target{t})
+	return r.run([]*target{t})
 }
 
 // addRemote adds a root that is no file or folder.
@@ -129,7 +129,7 @@ func addRemote(root string, options Options, roots map[string]rootState) (*targe
 func (r *run) planPiped(t *target, known map[string]fileState) *plan {
 	if t.piped == nil {
 		for _, state := range known {
-			r.batcher.done.Unchanged += state.Documents
+			r.done.Unchanged += state.Documents
 		}
 		return nil
 	}
@@ -148,9 +148,9 @@ func (r *run) planPiped(t *target, known map[string]fileState) *plan {
 }
 
 // readRemote reads a document that is no file.
-func (r *fileReader) readRemote(ctx context.Context, t *task) part {
+func (r *fileReader) readRemote(t *task) part {
 	last := part{last: true}
-	got, err := t.file.remote.fetch(ctx)
+	got, err := t.file.remote.fetch(r.ctx)
 	last.bytes, last.OwnDates, last.Web = int64(len(got.data)), true, got.web
 	last.Print = cmp.Or(got.print, printOf(last.bytes, got.stamp))
 	refused, isRefused := errors.AsType[*web.RefusedError](err)
@@ -168,7 +168,7 @@ func (r *fileReader) readRemote(ctx context.Context, t *task) part {
 	defaults := t.target.defaults(t.file)
 	defaults.ID, defaults.Link, defaults.Path, defaults.Type = t.file.remote.id, got.link, got.place, got.format.name
 	defaults.Title, defaults.UpdatedAt = cmp.Or(t.file.remote.title, defaults.Title), got.updated
-	return r.readData(ctx, t, got.format, got.data, defaults, last, func(last *part) {
+	return r.readData(t, got.format, got.data, defaults, last, func(last *part) {
 		doc := &last.documents[0]
 		if doc.Positions = nil; t.file.remote.title != "" {
 			doc.Title, doc.Untitled = t.file.remote.title, false

@@ -26,27 +26,27 @@ func Remove(ctx context.Context, idx index.Index, request wire.RemoveRequest, lo
 	if len(request.Refs) == 0 && request.Source == "" && request.Set == "" {
 		return wire.LibraryEvent{}, errors.New("missing document, path, source or set to remove")
 	}
-	started, err := newRun(ctx, idx, local, report)
+	started, err := newRun(libraryIndex{ctx, idx}, local, report)
 	if err != nil {
 		return wire.LibraryEvent{}, err
 	}
 	r := &removal{run: started, ids: map[string]bool{}}
-	if r.files, err = loadFiles(ctx, idx, ""); err != nil {
+	if r.files, err = r.loadFiles(""); err != nil {
 		return wire.LibraryEvent{}, err
 	}
-	if r.snapshot, err = openSnapshot(ctx, idx); err != nil {
+	if r.snapshot, err = r.openSnapshot(); err != nil {
 		return wire.LibraryEvent{}, err
 	}
 	defer r.snapshot.Close()
 	if r.stored, err = r.snapshot.Origins(ctx); err != nil {
 		return wire.LibraryEvent{}, err
 	}
-	if err := r.resolve(ctx, request); err != nil {
+	if err := r.resolve(request); err != nil {
 		return wire.LibraryEvent{}, err
 	}
-	r.apply(ctx)
-	r.refill(ctx, nil)
-	return r.batcher.end()
+	r.apply()
+	r.refill(nil)
+	return r.end()
 }
 
 // notFoundError wraps fault.ErrNotFound.
@@ -66,12 +66,12 @@ type removal struct {
 	paths []string        // files and folders
 }
 
-func (r *removal) resolve(ctx context.Context, request wire.RemoveRequest) error {
+func (r *removal) resolve(request wire.RemoveRequest) error {
 	for _, ref := range request.Refs {
 		if strings.TrimSpace(ref) == "" {
 			return errors.New("empty reference")
 		}
-		if err := r.ref(ctx, ref); err != nil {
+		if err := r.ref(ref); err != nil {
 			return err
 		}
 	}
@@ -83,12 +83,12 @@ func (r *removal) resolve(ctx context.Context, request wire.RemoveRequest) error
 			return notFoundError{err.Error()}
 		}
 	}
-	ids, err := r.snapshot.DocumentIDs(ctx, index.Selector{Source: request.Source, Set: request.Set})
+	ids, err := r.snapshot.DocumentIDs(r.ctx, index.Selector{Source: request.Source, Set: request.Set})
 	if err != nil {
 		return fmt.Errorf("list documents: %w", err)
 	}
 	if len(ids) == 0 {
-		return r.nothingIn(ctx, request)
+		return r.nothingIn(request)
 	}
 	for _, id := range ids {
 		r.ids[id] = true
@@ -97,8 +97,8 @@ func (r *removal) resolve(ctx context.Context, request wire.RemoveRequest) error
 }
 
 // nothingIn returns the error for a source or set without documents.
-func (r *removal) nothingIn(ctx context.Context, request wire.RemoveRequest) error {
-	counts, err := r.snapshot.Facets(ctx, index.Filter{Access: index.Access{All: true}})
+func (r *removal) nothingIn(request wire.RemoveRequest) error {
+	counts, err := r.snapshot.Facets(r.ctx, index.Filter{Access: index.Access{All: true}})
 	if err != nil {
 		return fmt.Errorf("list sources and sets: %w", err)
 	}
@@ -114,7 +114,7 @@ func (r *removal) nothingIn(ctx context.Context, request wire.RemoveRequest) err
 }
 
 // ref resolves a path or document id.
-func (r *removal) ref(ctx context.Context, ref string) error {
+func (r *removal) ref(ref string) error {
 	if file, isFile := strings.CutPrefix(ref, "file:"); isFile {
 		if r.files[file].Flag != flagRemoved && fileID(file) == ref && r.stored[originOf(file)] > 0 {
 			r.paths = append(r.paths, file)
@@ -137,7 +137,7 @@ func (r *removal) ref(ctx context.Context, ref string) error {
 			return nil
 		}
 	}
-	found, err := r.snapshot.Documents(ctx, []string{ref}, index.Access{All: true})
+	found, err := r.snapshot.Documents(r.ctx, []string{ref}, index.Access{All: true})
 	if err != nil {
 		return fmt.Errorf("look for %q: %w", text.Clip(ref, longestID), err)
 	}
@@ -179,8 +179,8 @@ func (r *removal) notFound(ref string) error {
 	return notFoundError{fmt.Sprintf("%q%s", text.Clip(ref, longestID), didYouMean(value, candidates))}
 }
 
-func (r *removal) apply(ctx context.Context) {
-	r.batcher.setOwner(func(origin string) bool { return !ofConnector(origin) })
+func (r *removal) apply() {
+	r.setOwner(func(origin string) bool { return !ofConnector(origin) })
 	elsewhere := func(name string) bool {
 		return !slices.ContainsFunc(r.paths, func(path string) bool { return within(path, name) })
 	}
@@ -189,50 +189,50 @@ func (r *removal) apply(ctx context.Context) {
 		delete(r.roots, root)
 	}
 	files := slices.DeleteFunc(slices.Sorted(maps.Keys(r.files)), elsewhere)
-	r.batcher.durable.Total += len(files)
+	r.durable.Total += len(files)
 	for _, file := range files {
-		r.removeFile(ctx, file)
+		r.removeFile(file)
 	}
-	r.batcher.durable.Total += len(r.ids)
-	r.removeIDs(ctx)
+	r.durable.Total += len(r.ids)
+	r.removeIDs()
 	for _, root := range forgotten {
-		r.batcher.cursor(rootPrefix+root, "")
+		r.cursor(rootPrefix+root, "")
 	}
 	if len(r.roots) == 0 {
 		for id := range r.gone {
-			r.batcher.cursor(gonePrefix+id, "")
+			r.cursor(gonePrefix+id, "")
 		}
 	}
-	r.batcher.flush()
+	r.flush()
 }
 
 // removeFile deletes the documents of a file. If its root stays, the file is marked as removed.
-func (r *removal) removeFile(ctx context.Context, file string) {
+func (r *removal) removeFile(file string) {
 	var ids []string
 	var err error
 	if !isRemote(file) && !r.files[file].several(file) && r.stored[originOf(file)] == 1 {
 		ids = []string{fileID(file)}
 	} else if r.stored[originOf(file)] > 0 {
-		ids, err = documentsOf(ctx, r.snapshot, file)
+		ids, err = documentsOf(r.ctx, r.snapshot, file)
 	}
-	if r.batcher.err = cmp.Or(r.batcher.err, err); r.batcher.err != nil {
+	if r.err = cmp.Or(r.err, err); r.err != nil {
 		return
 	}
 	for _, id := range ids {
 		delete(r.ids, id)
-		r.batcher.remove(id)
+		r.remove(id)
 	}
 	kept := ""
 	if owner(r.roots, file) != "" {
 		kept = encode(fileState{Flag: flagRemoved})
 	}
-	r.batcher.cursor(filePrefix+file, kept)
+	r.cursor(filePrefix+file, kept)
 	delete(r.files, file)
-	r.batcher.fileDone(file, 0, false)
+	r.fileDone(file, 0, false)
 }
 
 // removeIDs deletes single documents and marks them as removed.
-func (r *removal) removeIDs(ctx context.Context) {
+func (r *removal) removeIDs() {
 	const batchSize = 500
 	connectors := map[string]int{}                 // number of their documents, by origin
 	files := make(map[string]string, len(r.files)) // by origin
@@ -240,11 +240,11 @@ func (r *removal) removeIDs(ctx context.Context) {
 		files[originOf(file)] = file
 	}
 	for ids := range slices.Chunk(slices.Sorted(maps.Keys(r.ids)), batchSize) {
-		found, err := r.snapshot.Documents(ctx, ids, index.Access{All: true})
+		found, err := r.snapshot.Documents(r.ctx, ids, index.Access{All: true})
 		if err != nil {
-			r.batcher.err = cmp.Or(r.batcher.err, fmt.Errorf("describe documents: %w", err))
+			r.err = cmp.Or(r.err, fmt.Errorf("describe documents: %w", err))
 		}
-		if r.batcher.err != nil {
+		if r.err != nil {
 			return
 		}
 		origins := make(map[string]string, len(found))
@@ -257,12 +257,12 @@ func (r *removal) removeIDs(ctx context.Context) {
 				continue
 			}
 			r.noteMissing(id, files[origins[id]])
-			r.batcher.remove(id)
-			r.batcher.fileDone(id, 0, false)
+			r.remove(id)
+			r.fileDone(id, 0, false)
 		}
 	}
 	for _, origin := range slices.Sorted(maps.Keys(connectors)) {
-		r.batcher.skipLines(connectorName(origin), []string{fmt.Sprintf(
+		r.skipLines(connectorName(origin), []string{fmt.Sprintf(
 			"its %d documents were kept; `quarry admin connector remove` removes them", connectors[origin])})
 	}
 }
@@ -273,7 +273,7 @@ func (r *removal) noteMissing(id, file string) {
 	if !known {
 		return
 	}
-	r.batcher.cursor(gonePrefix+id, goneByHand)
+	r.cursor(gonePrefix+id, goneByHand)
 	if !state.several(file) {
 		state = fileState{Flag: flagRemoved}
 	} else {
@@ -281,7 +281,7 @@ func (r *removal) noteMissing(id, file string) {
 		state.Flag = flagLeft
 	}
 	r.files[file] = state
-	r.batcher.cursor(filePrefix+file, encode(state))
+	r.cursor(filePrefix+file, encode(state))
 }
 
 // documentsOf returns the ids of the stored documents of a file.

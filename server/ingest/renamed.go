@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"context"
 	"path"
 	"strings"
 
@@ -18,7 +17,7 @@ type vanished struct {
 // renamed returns the document of a vanished file with the content of the task's file, as the task's file would have
 // it. A file of a repository is read instead, because its history goes by its name, and so is one whose title is its
 // old name.
-func (t *task) renamed(ctx context.Context, hash string) (doc index.Document, state fileState, ok bool) {
+func (t *task) renamed(hash string) (doc index.Document, state fileState, ok bool) {
 	from, found := t.target.vanished[hash]
 	file := t.file
 	if !found || file.remote != nil || file.repository.head() != "" || t.target.refill ||
@@ -26,18 +25,18 @@ func (t *task) renamed(ctx context.Context, hash string) (doc index.Document, st
 		!from.state.OwnDates && !sameTime(from.state.Print, file.info) {
 		return doc, state, false
 	}
-	snapshot, err := t.target.idx.Snapshot(ctx)
+	snapshot, err := t.target.library.openSnapshot()
 	if err != nil {
 		return doc, state, false
 	}
 	defer snapshot.Close()
 	id, all := fileID(from.path), index.Access{All: true}
-	stored, err := snapshot.Documents(ctx, []string{id}, all)
+	stored, err := snapshot.Documents(t.target.library.ctx, []string{id}, all)
 	if err != nil || len(stored) != 1 || stored[0].Damaged || stored[0].Origin != originOf(from.path) {
 		return doc, state, false
 	}
 	doc = stored[0].Document
-	if doc.Chunks, err = snapshot.Chunks(ctx, id, 0, stored[0].ChunkCount-1, all); err != nil || len(doc.Chunks) != stored[0].ChunkCount {
+	if doc.Chunks, err = snapshot.Chunks(t.target.library.ctx, id, 0, stored[0].ChunkCount-1, all); err != nil || len(doc.Chunks) != stored[0].ChunkCount {
 		return doc, state, false
 	}
 	now, oldLink := t.target.defaults(file), doc.Link

@@ -41,14 +41,12 @@ type repository struct {
 	published func() *githistory.Repository
 }
 
-// repositoryOf returns the function for the repository of a folder, which reads until ctx ends.
-func (r *run) repositoryOf(ctx context.Context) func(folder string, at githistory.Checkout) *repository {
-	return func(folder string, at githistory.Checkout) *repository {
-		if r.repositories[folder] == nil {
-			r.repositories[folder] = newRepository(ctx, folder, at)
-		}
-		return r.repositories[folder]
+// repositoryOf returns the repository of a folder.
+func (r *run) repositoryOf(folder string, at githistory.Checkout) *repository {
+	if r.repositories[folder] == nil {
+		r.repositories[folder] = newRepository(r.ctx, folder, at)
 	}
+	return r.repositories[folder]
 }
 
 func newRepository(ctx context.Context, folder string, at githistory.Checkout) *repository {
@@ -92,7 +90,7 @@ func (r *run) reportHistories() {
 				lost = fmt.Errorf("reading it takes longer than %s", historyTime)
 			}
 			reason := "a part of the git history: " + reasonOf(lost)
-			r.batcher.leaveOut(folder, badLines{Count: 1, Reasons: []string{reason}})
+			r.leaveOut(folder, badLines{Count: 1, Reasons: []string{reason}})
 		}
 	}
 }

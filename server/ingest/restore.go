@@ -20,7 +20,7 @@ import (
 // Restore reads the files of damaged documents again, even if they did not change. Documents of deleted files are
 // removed, as in Sync. Files that cannot be read now are skipped: their documents stay.
 func Restore(ctx context.Context, idx index.Index, damaged []index.Damage, local Local, report Report) (wire.LibraryEvent, error) {
-	r, err := newRun(ctx, idx, local, func(event wire.LibraryEvent) {
+	r, err := newRun(libraryIndex{ctx, idx}, local, func(event wire.LibraryEvent) {
 		if event.Type == wire.LibraryProgress && report != nil {
 			report(event)
 		}
@@ -28,7 +28,7 @@ func Restore(ctx context.Context, idx index.Index, damaged []index.Damage, local
 	if err != nil {
 		return wire.LibraryEvent{}, err
 	}
-	known, err := loadFiles(ctx, idx, "")
+	known, err := r.loadFiles("")
 	if err != nil {
 		return wire.LibraryEvent{}, err
 	}
@@ -40,12 +40,12 @@ func Restore(ctx context.Context, idx index.Index, damaged []index.Damage, local
 		}
 		if isDeleted(root, file) {
 			for _, id := range ids {
-				r.batcher.remove(id)
+				r.remove(id)
 			}
 		}
 		targets = append(targets, &target{path: root, state: r.roots[root], again: true, start: below(root, file)})
 	}
-	return r.run(ctx, targets)
+	return r.run(targets)
 }
 
 // filesOf returns the files of damaged documents, with the ids of documents that only that file has. A document without
@@ -93,11 +93,12 @@ func PathOf(damage index.Damage) string {
 // UntrackedFolder returns the innermost folder around all files with documents but without a root, as after a loss of
 // root entries; "" for none.
 func UntrackedFolder(ctx context.Context, idx index.Index) (folder string, err error) {
-	roots, err := loadRoots(ctx, idx)
+	l := libraryIndex{ctx, idx}
+	roots, err := l.loadRoots()
 	if err != nil {
 		return "", err
 	}
-	origins, err := storedByOrigin(ctx, idx)
+	origins, err := l.origins()
 	if err != nil {
 		return "", err
 	}
@@ -121,38 +122,37 @@ func RefillCursors() map[string]string { return map[string]string{refillKey: ref
 
 // refill stores documents whose ids became free in this run or in an interrupted one: unchanged files may have them
 // too. Files of the target's root come first.
-func (r *run) refill(ctx context.Context, removed *target) {
-	b := r.batcher
-	if b.err != nil {
+func (r *run) refill(removed *target) {
+	if r.err != nil {
 		return
 	}
-	due, err := r.idx.Cursors(ctx, refillKey)
-	if b.err = err; len(due) == 0 {
+	due, err := r.idx.Cursors(r.ctx, refillKey)
+	if r.err = err; len(due) == 0 {
 		return
 	}
-	plans, err := r.planRefills(ctx, removed)
-	b.err = err
+	plans, err := r.planRefills(removed)
+	r.err = err
 	for _, p := range plans {
 		if p.target.folder != nil {
 			defer p.target.folder.Close()
 		}
 	}
-	done := b.done
-	b.quiet = true
-	r.applyAll(ctx, plans, false)
-	b.quiet = false
-	b.done.Unchanged, b.done.Skipped = done.Unchanged, done.Skipped // counted before
-	gone, err := goneCited(ctx, r.idx)
-	b.err = cmp.Or(b.err, err)
+	done := r.done
+	r.quiet = true
+	r.applyAll(plans, false)
+	r.quiet = false
+	r.done.Unchanged, r.done.Skipped = done.Unchanged, done.Skipped // counted before
+	gone, err := r.goneCited()
+	r.err = cmp.Or(r.err, err)
 	for _, key := range append(gone, refillKey) {
-		b.cursor(key, "")
+		r.cursor(key, "")
 	}
-	b.flush()
+	r.flush()
 }
 
 // planRefills plans to read the files that have more documents than are stored.
-func (r *run) planRefills(ctx context.Context, removed *target) (plans []*plan, err error) {
-	lacking, err := incompleteFiles(ctx, r.idx)
+func (r *run) planRefills(removed *target) (plans []*plan, err error) {
+	lacking, err := r.incompleteFiles()
 	sorted := slices.Sorted(maps.Keys(lacking))
 	if removed != nil {
 		mine := ownsBelow(outermost(r.roots, removed.path))
@@ -160,7 +160,7 @@ func (r *run) planRefills(ctx context.Context, removed *target) (plans []*plan, 
 			slices.DeleteFunc(slices.Clone(sorted), mine))
 	}
 	for _, file := range sorted {
-		p, failed := r.planRefill(ctx, file, lacking[file])
+		p, failed := r.planRefill(file, lacking[file])
 		if err = cmp.Or(err, failed); p != nil {
 			plans = append(plans, p)
 		}
@@ -169,12 +169,12 @@ func (r *run) planRefills(ctx context.Context, removed *target) (plans []*plan, 
 }
 
 // incompleteFiles returns the files with more documents than are stored, by path.
-func incompleteFiles(ctx context.Context, idx index.Index) (map[string]fileState, error) {
-	files, err := loadFiles(ctx, idx, "")
+func (l libraryIndex) incompleteFiles() (map[string]fileState, error) {
+	files, err := l.loadFiles("")
 	if err != nil {
 		return nil, err
 	}
-	stored, err := storedByOrigin(ctx, idx)
+	stored, err := l.origins()
 	if err != nil {
 		return nil, err
 	}
@@ -185,17 +185,18 @@ func incompleteFiles(ctx context.Context, idx index.Index) (map[string]fileState
 	return files, nil
 }
 
-func storedByOrigin(ctx context.Context, idx index.Index) (map[string]int, error) {
-	snapshot, err := openSnapshot(ctx, idx)
+// origins returns the numbers of stored documents by origin.
+func (l libraryIndex) origins() (map[string]int, error) {
+	snapshot, err := l.openSnapshot()
 	if err != nil {
 		return nil, err
 	}
 	defer snapshot.Close()
-	return snapshot.Origins(ctx)
+	return snapshot.Origins(l.ctx)
 }
 
-func openSnapshot(ctx context.Context, idx index.Index) (index.Snapshot, error) {
-	snapshot, err := idx.Snapshot(ctx)
+func (l libraryIndex) openSnapshot() (index.Snapshot, error) {
+	snapshot, err := l.idx.Snapshot(l.ctx)
 	if err != nil {
 		return nil, fmt.Errorf("open the library: %w", err)
 	}
@@ -203,16 +204,16 @@ func openSnapshot(ctx context.Context, idx index.Index) (index.Snapshot, error) 
 }
 
 // planRefill plans to read a file again; nil if it cannot be read, or will be read anyway because it changed.
-func (r *run) planRefill(ctx context.Context, file string, state fileState) (*plan, error) {
+func (r *run) planRefill(file string, state fileState) (*plan, error) {
 	root := owner(r.roots, file)
 	if root == "" || r.roots[root].damaged || isRemote(root) {
 		return nil, nil
 	}
 	t := &target{path: root, state: r.roots[root], start: below(root, file), refill: true}
-	w := &walker{root: t.path, own: r.local.Own, include: t.state.Include, repository: r.repositoryOf(ctx),
+	w := &walker{root: t.path, own: r.local.Own, include: t.state.Include, repository: r.repositoryOf,
 		clones: map[string]string{}}
-	if err := w.walk(ctx, t.start); err != nil {
-		return nil, ctx.Err()
+	if err := w.walk(r.ctx, t.start); err != nil {
+		return nil, r.ctx.Err()
 	}
 	p := &plan{target: t}
 	at := slices.IndexFunc(w.files, func(f foundFile) bool { return f.path == file })

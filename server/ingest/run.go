@@ -16,42 +16,38 @@ import (
 
 	"quarry/client/wire"
 	"quarry/internal/guard"
-	"quarry/server/index"
 	"quarry/server/ingest/web"
 )
 
 // run reads targets into an index.
 type run struct {
-	idx     index.Index
-	roots   map[string]rootState
-	gone    map[string]bool // ids that were removed by hand
-	local   Local
-	now     func() time.Time
-	batcher *batcher
+	*batcher
+	gone  map[string]bool // ids that were removed by hand
+	local Local
+	now   func() time.Time
 
 	web          *web.Client            // nil: not needed yet
 	repositories map[string]*repository // by folder
 }
 
 // newRun loads the roots and what was removed by hand.
-func newRun(ctx context.Context, idx index.Index, local Local, report Report) (*run, error) {
-	roots, err := loadRoots(ctx, idx)
+func newRun(l libraryIndex, local Local, report Report) (*run, error) {
+	roots, err := l.loadRoots()
 	if err != nil {
 		return nil, err
 	}
-	gone, err := load(ctx, idx, gonePrefix, "", "the removed documents", func(string) bool { return true })
+	gone, err := load(l, gonePrefix, "", "the removed documents", func(string) bool { return true })
 	if err != nil {
 		return nil, err
 	}
-	batcher := newBatcher(ctx, idx, roots, report)
+	batcher := newBatcher(l, roots, report)
 	batcher.most, batcher.readers = cmp.Or(local.batch, batcher.most), local.Readers
 	for root, state := range roots {
 		if state.unnamed && !state.damaged {
 			batcher.cursor(rootPrefix+root, encode(state))
 		}
 	}
-	return &run{idx: idx, roots: roots, gone: gone, local: local, now: time.Now, batcher: batcher,
-		repositories: map[string]*repository{}}, nil
+	return &run{batcher: batcher, gone: gone, local: local, now: time.Now, repositories: map[string]*repository{}}, nil
 }
 
 // plan lists what to do for one target.
@@ -65,13 +61,13 @@ type plan struct {
 	complete  bool // the whole root was listed
 }
 
-func (r *run) run(ctx context.Context, targets []*target) (wire.LibraryEvent, error) {
-	r.refill(ctx, nil) // before files are reported as skipped for documents that are free now
+func (r *run) run(targets []*target) (wire.LibraryEvent, error) {
+	r.refill(nil) // before files are reported as skipped for documents that are free now
 	var plans []*plan
 	for _, t := range targets {
-		p, err := r.plan(ctx, t)
+		p, err := r.plan(t)
 		if err != nil {
-			return r.batcher.done, err
+			return r.done, err
 		}
 		if t.folder != nil {
 			defer t.folder.Close()
@@ -80,14 +76,14 @@ func (r *run) run(ctx context.Context, targets []*target) (wire.LibraryEvent, er
 			plans = append(plans, p)
 		}
 	}
-	r.applyAll(ctx, plans, true)
-	if r.batcher.flush(); r.batcher.err == nil {
+	r.applyAll(plans, true)
+	if r.flush(); r.err == nil {
 		r.reportHistories()
-		if r.batcher.dry != nil {
-			r.batcher.dry.report(r.batcher.report)
+		if r.dry != nil {
+			r.dry.report(r.report)
 		}
 	}
-	return r.batcher.end()
+	return r.end()
 }
 
 // end reports the result, and returns it with the error that kept the run from its end.
@@ -103,39 +99,39 @@ func (b *batcher) end() (wire.LibraryEvent, error) {
 
 // applyAll reads and writes what plans require. With refill, documents that a plan deletes are stored from other files
 // before the next plan, so that they stay with their root.
-func (r *run) applyAll(ctx context.Context, plans []*plan, refill bool) {
+func (r *run) applyAll(plans []*plan, refill bool) {
 	var unread []*task
 	for _, p := range plans {
-		r.batcher.durable.Total += len(p.files)
+		r.durable.Total += len(p.files)
 		for _, t := range p.files {
 			if t.parts != nil {
-				r.batcher.durable.TotalBytes += t.file.info.Size()
+				r.durable.TotalBytes += t.file.info.Size()
 				unread = append(unread, t)
 			}
 		}
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
+	ctx, cancel := context.WithCancelCause(r.ctx)
 	tasks := r.startReaders(ctx, unread, cancel)
 	defer tasks.Wait()
 	defer cancel(nil)
 	for _, p := range plans {
-		r.apply(ctx, p)
-		if panicked, ok := errors.AsType[*guard.PanicError](context.Cause(ctx)); ok && r.batcher.err != nil {
-			r.batcher.err = panicked // in a reader that this waited for
+		r.apply(p)
+		if panicked, ok := errors.AsType[*guard.PanicError](context.Cause(ctx)); ok && r.err != nil {
+			r.err = panicked // in a reader that this waited for
 		}
-		if r.batcher.flush(); refill {
-			r.refill(ctx, p.target)
+		if r.flush(); refill {
+			r.refill(p.target)
 		}
 	}
 }
 
 // plan lists a target and compares it with its state. It returns nil for a root that does not exist.
-func (r *run) plan(ctx context.Context, t *target) (*plan, error) {
+func (r *run) plan(t *target) (*plan, error) {
 	if !isRemote(t.path) {
 		t.start = (&walker{root: t.path}).widened(t.start)
 	}
-	t.idx = r.idx
-	known, err := r.known(ctx, t)
+	t.library = r.libraryIndex
+	known, err := r.known(t)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +139,7 @@ func (r *run) plan(ctx context.Context, t *target) (*plan, error) {
 	case strings.HasPrefix(t.path, pipedPrefix):
 		return r.planPiped(t, known), nil
 	case isRemote(t.path):
-		return r.planSite(ctx, t, known)
+		return r.planSite(t, known)
 	}
 	p := &plan{target: t, complete: t.start == ""}
 	if reason, gone := t.missing(); reason != "" {
@@ -151,21 +147,21 @@ func (r *run) plan(ctx context.Context, t *target) (*plan, error) {
 			r.unreadable(t, reason)
 			return nil, nil
 		}
-		r.batcher.skip(t.path, reason)
+		r.skip(t.path, reason)
 		p.markRemoved(known)
 		return p, nil
 	}
 	w := &walker{root: t.path, own: r.local.Own, roots: r.roots, include: t.state.Include,
-		repository: r.repositoryOf(ctx), clones: map[string]string{}}
+		repository: r.repositoryOf, clones: map[string]string{}}
 	if t.start != "" {
 		maps.Copy(w.clones, t.state.Clones) // in other folders than those that are walked
 	}
-	if err = w.walk(ctx, t.start); err == nil {
+	if err = w.walk(r.ctx, t.start); err == nil {
 		err = t.prepare(w)
 	}
 	switch {
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
+	case r.ctx.Err() != nil:
+		return nil, r.ctx.Err()
 	case t.start != "" && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, errUnreachable)):
 		p.markRemoved(known) // as in a walk of the whole root
 		return p, nil
@@ -194,12 +190,12 @@ func (t *target) prepare(w *walker) error {
 }
 
 // known returns the state of a target's files, without those of inner roots.
-func (r *run) known(ctx context.Context, t *target) (map[string]fileState, error) {
+func (r *run) known(t *target) (map[string]fileState, error) {
 	start := t.path
 	if t.start != "" {
 		start = path.Join(t.path, t.start)
 	}
-	files, err := loadFiles(ctx, r.idx, start)
+	files, err := r.loadFiles(start)
 	maps.DeleteFunc(files, func(file string, _ fileState) bool { return owner(r.roots, file) != t.path })
 	return files, err
 }
@@ -268,50 +264,50 @@ func (p *plan) markRemoved(files map[string]fileState) {
 }
 
 // apply writes what a plan requires.
-func (r *run) apply(ctx context.Context, p *plan) {
-	t, b := p.target, r.batcher
+func (r *run) apply(p *plan) {
+	t := p.target
 	t.isOwn = ownsBelow(outermost(r.roots, t.path))
-	b.setOwner(t.owns())
+	r.setOwner(t.owns())
 	for _, inner := range t.replaces {
-		b.cursor(rootPrefix+inner, "")
-		b.cursor(refillKey, refillDue) // documents of others may belong to the root now
+		r.cursor(rootPrefix+inner, "")
+		r.cursor(refillKey, refillDue) // documents of others may belong to the root now
 	}
 	if !t.refill {
 		// Stored with the first batch, so that an interrupted run can be continued or removed.
-		b.cursor(rootPrefix+t.path, encode(t.state))
+		r.cursor(rootPrefix+t.path, encode(t.state))
 	}
-	b.done.LeftOut.Add(p.leftOut)
-	storedBefore := b.stored()
+	r.done.LeftOut.Add(p.leftOut)
+	storedBefore := r.stored()
 	for _, folder := range p.unread {
-		b.skip(folder.path, folder.reason)
+		r.skip(folder.path, folder.reason)
 	}
 	for _, file := range p.files {
-		r.file(ctx, file)
+		r.file(file)
 	}
 	for _, file := range p.removed {
-		r.removeStale(ctx, file, nil)
-		b.cursor(filePrefix+file, "")
+		r.removeStale(file, nil)
+		r.cursor(filePrefix+file, "")
 	}
 	for _, file := range p.untracked {
-		b.cursor(filePrefix+file, "")
+		r.cursor(filePrefix+file, "")
 	}
 	if t.fresh && t.state.File {
-		b.flush() // shows whether the document belongs to others
+		r.flush() // shows whether the document belongs to others
 	}
 	switch {
-	case b.err != nil:
-	case t.fresh && t.state.File && b.stored() == storedBefore:
+	case r.err != nil:
+	case t.fresh && t.state.File && r.stored() == storedBefore:
 		// A named file without documents is not kept as a root: every sync would report it.
 		for _, t := range p.files {
-			b.cursor(filePrefix+t.file.path, "")
+			r.cursor(filePrefix+t.file.path, "")
 		}
-		b.cursor(rootPrefix+t.path, "")
+		r.cursor(rootPrefix+t.path, "")
 	case p.complete:
 		t.state.Begun, t.state.SyncedAt = "", r.now().UTC().Format(time.RFC3339)
 		t.state.Unopened, t.state.LeftOut = p.unopened(), p.leftOut
-		b.cursor(rootPrefix+t.path, encode(t.state))
+		r.cursor(rootPrefix+t.path, encode(t.state))
 	}
-	b.flushIfFull()
+	r.flushIfFull()
 }
 
 // unopened returns the files and folders that a plan skips without reading them.
@@ -328,41 +324,41 @@ func (p *plan) unopened() (u unopened) {
 }
 
 // file writes what a file contains.
-func (r *run) file(ctx context.Context, t *task) {
-	b, path := r.batcher, t.file.path
+func (r *run) file(t *task) {
+	path := t.file.path
 	switch {
-	case b.err != nil:
+	case r.err != nil:
 	case t.file.reason != "":
-		b.skip(path, t.file.reason)
-		b.fileDone(path, 0, false)
+		r.skip(path, t.file.reason)
+		r.fileDone(path, 0, false)
 	case t.parts != nil:
 		t.lines = map[string]int{}
-		for !t.done && b.err == nil {
-			b.err = r.part(ctx, t)
+		for !t.done && r.err == nil {
+			r.err = r.part(t)
 		}
 	default:
-		b.unchanged(t)
-		b.fileDone(path, 0, t.known.Documents > 0)
+		r.unchanged(t)
+		r.fileDone(path, 0, t.known.Documents > 0)
 	}
 }
 
 // part writes the next part of a file when it is read.
-func (r *run) part(ctx context.Context, t *task) error {
-	b, path := r.batcher, t.file.path
+func (r *run) part(t *task) error {
+	path := t.file.path
 	var p *part
 	open := false
 	select {
 	case p, open = <-t.parts:
-	case <-ctx.Done():
-		return ctx.Err()
+	case <-t.ahead.ctx.Done():
+		return t.ahead.ctx.Err()
 	}
 	if !open {
 		return fmt.Errorf("read %s: %w", path, context.Canceled)
 	}
 	t.ahead.add(-p.size())
-	b.skipLines(path, p.skipped)
+	r.skipLines(path, p.skipped)
 	if len(p.documents) > 0 && !p.last && len(t.lines) == 0 {
-		b.cursor(filePrefix+path, encode(fileState{Flag: flagPartial, Documents: 1, Kind: t.file.format.kind()}))
+		r.cursor(filePrefix+path, encode(fileState{Flag: flagPartial, Documents: 1, Kind: t.file.format.kind()}))
 	}
 	if !t.file.format.several() && p.last && len(p.documents) > 0 {
 		// The document of an ordinary file and its fingerprint are stored together.
@@ -370,23 +366,23 @@ func (r *run) part(ctx context.Context, t *task) error {
 	}
 	r.documents(t, *p)
 	if !p.last {
-		b.addBytes(path, p.bytes)
-		return b.err
+		r.addBytes(path, p.bytes)
+		return r.err
 	}
-	if p.Encoding != "" && !b.quiet {
-		b.report(wire.LibraryEvent{Type: wire.LibraryAssumed, Path: path, Encoding: p.Encoding})
+	if p.Encoding != "" && !r.quiet {
+		r.report(wire.LibraryEvent{Type: wire.LibraryAssumed, Path: path, Encoding: p.Encoding})
 	}
-	if p.Kind != "" && !b.quiet {
-		b.report(wire.LibraryEvent{Type: wire.LibraryTaken, Path: path, Kind: p.Kind})
+	if p.Kind != "" && !r.quiet {
+		r.report(wire.LibraryEvent{Type: wire.LibraryTaken, Path: path, Kind: p.Kind})
 	}
-	r.finish(ctx, t, *p)
+	r.finish(t, *p)
 	t.counted = len(t.lines) > 0 || (p.same || p.unknown) && t.known.Documents > 0
 	t.done = true
-	b.fileDone(path, p.bytes, t.counted)
-	if b.states[filePrefix+path] != t { // its last batch is stored
+	r.fileDone(path, p.bytes, t.counted)
+	if r.states[filePrefix+path] != t { // its last batch is stored
 		t.releaseIfDone()
 	}
-	return b.err
+	return r.err
 }
 
 // documents writes the documents of a part, except those that were removed by hand.
@@ -395,67 +391,66 @@ func (r *run) documents(t *task, p part) {
 		switch gone := r.gone[doc.ID]; {
 		case gone && !t.target.force:
 			t.omitted = true
-			r.batcher.cursor(gonePrefix+doc.ID, goneByHand)
+			r.cursor(gonePrefix+doc.ID, goneByHand)
 			continue
 		case gone:
 			delete(r.gone, doc.ID)
-			r.batcher.cursor(gonePrefix+doc.ID, "")
-			r.batcher.cursor(refillKey, refillDue) // for other files that have it
+			r.cursor(gonePrefix+doc.ID, "")
+			r.cursor(refillKey, refillDue) // for other files that have it
 		}
 		t.lines[doc.ID] = 0
 		if t.file.format.several() {
 			t.lines[doc.ID] = p.numbers[i]
 		}
-		r.batcher.upsert(doc, t)
+		r.upsert(doc, t)
 	}
 }
 
 // finish stores the state of a file after its last part.
-func (r *run) finish(ctx context.Context, t *task, last part) {
-	b, path := r.batcher, t.file.path
+func (r *run) finish(t *task, last part) {
+	path := t.file.path
 	if last.same {
-		b.unchanged(t)
+		r.unchanged(t)
 		state := t.known
 		state.Print, state.Web = last.Print, cmp.Or(last.Web, state.Web)
-		b.cursor(filePrefix+path, encode(state))
+		r.cursor(filePrefix+path, encode(state))
 		return
 	}
-	b.leaveOut(path, last.LeftOut)
-	b.done.LeftOut.Add(last.leftOut())
+	r.leaveOut(path, last.LeftOut)
+	r.done.LeftOut.Add(last.leftOut())
 	if last.Reason != "" {
-		b.skip(path, last.Reason)
+		r.skip(path, last.Reason)
 	}
 	if last.unknown || t.read && !t.omitted { // it is stored with its document
 		return
 	}
 	if t.file.format.several() || t.known.several(path) || len(t.lines) == 0 && t.known.Documents > 0 {
-		r.removeStale(ctx, path, t.lines)
+		r.removeStale(path, t.lines)
 	}
 	t.finish(last)
-	b.state(t)
-	b.skipUnstored(t)
+	r.state(t)
+	r.skipUnstored(t)
 }
 
 // removeStale deletes the stored documents of a file except those to keep.
-func (r *run) removeStale(ctx context.Context, file string, kept map[string]int) {
-	b := r.batcher
-	for b.err == nil {
-		snapshot, err := openSnapshot(ctx, r.idx)
-		if b.err = err; err != nil {
+func (r *run) removeStale(file string, kept map[string]int) {
+	for r.err == nil {
+		snapshot, err := r.openSnapshot()
+		if r.err = err; err != nil {
 			return
 		}
-		stale, err := documentsOf(ctx, snapshot, file)
+		stale, err := documentsOf(r.ctx, snapshot, file)
 		snapshot.Close()
 		stale = slices.DeleteFunc(stale, func(id string) bool { _, isKept := kept[id]; return isKept })
-		if b.err = err; len(stale) == 0 {
+		if r.err = err; len(stale) == 0 {
 			return
 		}
-		if len(b.batch.Upsert) > 0 { // a document in it may have moved to another file, which the snapshot does not show
-			b.flush()
+		if len(r.batch.Upsert) > 0 { // a document in it may have moved to another file, which the snapshot does not show
+			r.flush()
 			continue
 		}
 		for _, id := range stale {
-			b.remove(id)
+			r.remove(id)
 		}
 		return
 	}

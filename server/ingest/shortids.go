@@ -82,22 +82,22 @@ func CitedIn(ctx context.Context, idx index.Index, link string) ([]string, error
 }
 
 // storedIDs returns the ids of all documents.
-func storedIDs(ctx context.Context, idx index.Index) ([]string, error) {
-	snapshot, err := idx.Snapshot(ctx)
+func (l libraryIndex) storedIDs() ([]string, error) {
+	snapshot, err := l.openSnapshot()
 	if err != nil {
 		return nil, err
 	}
 	defer snapshot.Close()
-	return snapshot.DocumentIDs(ctx, index.Selector{All: true})
+	return snapshot.DocumentIDs(l.ctx, index.Selector{All: true})
 }
 
 // goneCited returns the keys of what passages of documents were cited by that are gone.
-func goneCited(ctx context.Context, idx index.Index) ([]string, error) {
-	cited, err := idx.Cursors(ctx, citedPrefix)
+func (l libraryIndex) goneCited() ([]string, error) {
+	cited, err := l.idx.Cursors(l.ctx, citedPrefix)
 	if err != nil || len(cited) == 0 {
 		return nil, err
 	}
-	ids, err := storedIDs(ctx, idx)
+	ids, err := l.storedIDs()
 	maps.DeleteFunc(cited, func(_, id string) bool {
 		_, exists := slices.BinarySearch(ids, id)
 		return exists

@@ -54,7 +54,6 @@ func (r *run) client() (*web.Client, error) {
 // crawl lists the pages of a root on the web.
 type crawl struct {
 	*run
-	ctx    context.Context
 	target *target
 	known  map[string]fileState
 	root   *url.URL
@@ -69,12 +68,12 @@ type crawl struct {
 
 // planSite plans to fetch the pages of a root that are new, or may have changed. It returns nil if the root cannot be
 // read now.
-func (r *run) planSite(ctx context.Context, t *target, known map[string]fileState) (*plan, error) {
+func (r *run) planSite(t *target, known map[string]fileState) (*plan, error) {
 	client, err := r.client()
 	if err != nil {
 		return nil, err
 	}
-	s := &crawl{run: r, ctx: ctx, target: t, known: known, client: client, pages: map[string]bool{}, lists: map[string]bool{}}
+	s := &crawl{run: r, target: t, known: known, client: client, pages: map[string]bool{}, lists: map[string]bool{}}
 	if s.root, err = url.Parse(shownPath(t.path)); err != nil {
 		return nil, err
 	}
@@ -88,15 +87,15 @@ func (r *run) planSite(ctx context.Context, t *target, known map[string]fileStat
 	case t.state.Kind == kindPage && len(known) > 0:
 		s.page(web.Entry{URL: s.root.String()}, nil)
 	default:
-		if err := s.read(); ctx.Err() != nil {
-			return nil, ctx.Err()
+		if err := s.read(); r.ctx.Err() != nil {
+			return nil, r.ctx.Err()
 		} else if err != nil {
 			r.unreadable(t, oneLine(err.Error(), longestValue))
 			return nil, nil
 		}
 	}
 	if s.foreign > 0 {
-		r.batcher.skipLines(t.path, []string{fmt.Sprintf("%s on other servers were not read", text.Count(s.foreign, "page"))})
+		r.skipLines(t.path, []string{fmt.Sprintf("%s on other servers were not read", text.Count(s.foreign, "page"))})
 	}
 	if s.partial {
 		s.keepUnlisted()
@@ -116,7 +115,7 @@ func (s *crawl) keepUnlisted() {
 	}
 	for file, state := range s.known {
 		if !listed[file] {
-			s.batcher.done.Unchanged += state.Documents
+			s.done.Unchanged += state.Documents
 			delete(s.known, file)
 		}
 	}
@@ -145,14 +144,14 @@ func (s *crawl) read() error {
 // list fetches an address. The list is nil for a page.
 func (s *crawl) list(address string) (*web.Page, *web.List, error) {
 	s.lists[address] = true
-	s.batcher.durable.Path = address
-	s.batcher.report(s.batcher.durable)
+	s.durable.Path = address
+	s.report(s.durable)
 	page, err := s.client.Get(s.ctx, address, web.Validators{})
 	if err != nil {
 		return nil, nil, err
 	}
 	j := job{Work: workList, Data: page.Data, Address: page.URL.String()}
-	a, err := newFileReader(s.local.Readers).do(s.ctx, j, nil)
+	a, err := newFileReader(s.ctx, s.local.Readers).do(j, nil)
 	return page, a.List, err
 }
 
@@ -166,7 +165,7 @@ func (s *crawl) expand(list *web.List, from *url.URL, depth int) {
 	if list.Unusable > 0 {
 		lost.add(0, text.Count(list.Unusable, "entry")+": without an address or text that can be read")
 	}
-	s.batcher.leaveOut(from.String(), lost)
+	s.leaveOut(from.String(), lost)
 	for _, entry := range list.Entries {
 		u, err := url.Parse(entry.URL)
 		switch {
@@ -178,7 +177,7 @@ func (s *crawl) expand(list *web.List, from *url.URL, depth int) {
 			s.inner(entry.URL, depth+1)
 		case len(s.files) >= mostPages:
 			s.partial = true
-			s.batcher.skip(s.target.path, fmt.Sprintf("it has more than %d pages; the others are not read", mostPages))
+			s.skip(s.target.path, fmt.Sprintf("it has more than %d pages; the others are not read", mostPages))
 			return
 		case list.Kind == web.Sitemap || entry.URL != "" && web.SameOrigin(from, u):
 			s.page(entry, nil)
@@ -212,7 +211,7 @@ func (s *crawl) inner(address string, depth int) {
 	case s.ctx.Err() != nil:
 	case err != nil:
 		s.partial = true
-		s.batcher.skip(remoteRoot(address), oneLine(err.Error(), longestValue))
+		s.skip(remoteRoot(address), oneLine(err.Error(), longestValue))
 	default:
 		s.expand(list, page.URL, depth)
 	}

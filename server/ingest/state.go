@@ -210,9 +210,15 @@ func sameTime(print string, info fs.FileInfo) bool {
 	return len(parts) > 1 && parts[1] == strconv.FormatInt(info.ModTime().UnixNano(), 36)
 }
 
+// libraryIndex is an index and what this package keeps in it, until ctx ends.
+type libraryIndex struct {
+	ctx context.Context
+	idx index.Index
+}
+
 // loadRoots returns the roots by path. All have a name.
-func loadRoots(ctx context.Context, idx index.Index) (map[string]rootState, error) {
-	roots, err := load(ctx, idx, rootPrefix, "", "the added files and folders", func(value string) (state rootState) {
+func (l libraryIndex) loadRoots() (map[string]rootState, error) {
+	roots, err := load(l, rootPrefix, "", "the added files and folders", func(value string) (state rootState) {
 		if err := wire.Unmarshal([]byte(value), &state); err != nil {
 			return rootState{damaged: true}
 		}
@@ -224,16 +230,15 @@ func loadRoots(ctx context.Context, idx index.Index) (map[string]rootState, erro
 
 // loadFiles returns the state of the file at path and of those below it. Entries that cannot be decoded are zero: their
 // files are read again.
-func loadFiles(ctx context.Context, idx index.Index, path string) (map[string]fileState, error) {
-	files, err := load(ctx, idx, filePrefix, strings.TrimSuffix(path, "/"), "the state of "+path, decodeFile)
+func (l libraryIndex) loadFiles(path string) (map[string]fileState, error) {
+	files, err := load(l, filePrefix, strings.TrimSuffix(path, "/"), "the state of "+path, decodeFile)
 	maps.DeleteFunc(files, func(file string, _ fileState) bool { return !within(path, file) })
 	return files, err
 }
 
 // load decodes the entries below prefix that begin with start, by key without the prefix. what is for errors.
-func load[T any](ctx context.Context, idx index.Index, prefix, start, what string, decode func(string) T) (
-	map[string]T, error) {
-	entries, err := idx.Cursors(ctx, prefix+start)
+func load[T any](l libraryIndex, prefix, start, what string, decode func(string) T) (map[string]T, error) {
+	entries, err := l.idx.Cursors(l.ctx, prefix+start)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", what, err)
 	}
@@ -271,11 +276,12 @@ func owner(roots map[string]rootState, path string) string {
 func Status(ctx context.Context, idx index.Index) (wire.LibraryStatus, error) {
 	status := wire.LibraryStatus{Roots: []wire.LibraryRoot{}, Assumed: []wire.AssumedFile{}, Skipped: []wire.SkippedFile{},
 		SkippedTypes: []wire.SkippedType{}, Taken: []wire.TakenFolder{}}
-	roots, err := loadRoots(ctx, idx)
+	l := libraryIndex{ctx, idx}
+	roots, err := l.loadRoots()
 	if err != nil {
 		return status, err
 	}
-	files, err := loadFiles(ctx, idx, "")
+	files, err := l.loadFiles("")
 	if err != nil {
 		return status, err
 	}
@@ -388,7 +394,7 @@ func byCount(counts map[string]int) []string {
 
 // Sets returns the document sets of the roots, sorted.
 func Sets(ctx context.Context, idx index.Index) ([]string, error) {
-	roots, err := loadRoots(ctx, idx)
+	roots, err := libraryIndex{ctx, idx}.loadRoots()
 	if err != nil {
 		return nil, err
 	}

@@ -55,7 +55,7 @@ func newTestReaders(t testing.TB) *Readers {
 // documentOf reads a file by its name and content.
 func documentOf(t testing.TB, name string, data []byte) (index.Document, error) {
 	t.Helper()
-	return documentBy(t, newFileReader(nil), name, data)
+	return documentBy(t, newFileReader(t.Context(), nil), name, data)
 }
 
 func documentBy(t testing.TB, reader *fileReader, name string, data []byte) (index.Document, error) {
@@ -64,7 +64,7 @@ func documentBy(t testing.TB, reader *fileReader, name string, data []byte) (ind
 	if reason != "" {
 		t.Fatal(reason)
 	}
-	d, err := reader.document(t.Context(), f, data, index.Document{ID: "x", Title: name, Origin: "/d/" + name, Type: f.name})
+	d, err := reader.document(f, data, index.Document{ID: "x", Title: name, Origin: "/d/" + name, Type: f.name})
 	if err == nil {
 		checkDocument(t, &d)
 	}
@@ -264,9 +264,9 @@ func TestBrokenStructuredFiles(t *testing.T) {
 		"deep.eml": "Subject: x\n" + strings.Repeat("Content-Type: message/rfc822\n\n", 50),
 		"wide.eml": "Subject: x\nContent-Type: multipart/mixed; boundary=B\n\n--B\n" + strings.Repeat("\nx\n--B\n", 2_000),
 	} {
-		r := newFileReader(nil)
+		r := newFileReader(t.Context(), nil)
 		f, _ := formatOf(name)
-		d, err := r.document(t.Context(), f, []byte(data), index.Document{ID: "x"})
+		d, err := r.document(f, []byte(data), index.Document{ID: "x"})
 		if err != nil || d.Title != "x" || r.leftOut.Count != 1 || !strings.Contains(r.leftOut.Reasons[0], "too many") {
 			t.Errorf("%s: %v, %v", name, err, r.leftOut)
 		}
@@ -311,7 +311,7 @@ func FuzzStructured(f *testing.F) {
 // -v it prints the table of docs/library.md.
 func TestCorpusOfFormats(t *testing.T) {
 	root := filepath.Join(dataFolder(t), "corpora", "mixed-formats")
-	reader := newFileReader(newTestReaders(t))
+	reader := newFileReader(t.Context(), newTestReaders(t))
 	_, err := documentBy(t, reader, "start.pdf", filetest.PDF("x", "y"))
 	must(t, err)
 	known := map[string]string{"loremipsum-flat.pdf": "only pictures", "single_table.pdf": "only pictures", "password.pdf": "encrypted",

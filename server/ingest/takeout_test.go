@@ -72,7 +72,7 @@ func TestTakeout(t *testing.T) {
 	}
 	l.counts(l.sync(), 0, 0, 0, 14)
 	l.add(Options{}, "x/Takeout")
-	if roots, _ := loadRoots(t.Context(), l.idx); roots[l.path("x")].Source != "file" {
+	if roots, _ := (libraryIndex{t.Context(), l.idx}).loadRoots(); roots[l.path("x")].Source != "file" {
 		t.Errorf("roots %+v", roots)
 	}
 }
@@ -131,7 +131,7 @@ func FuzzMailFolders(f *testing.F) {
 	}
 	f.Add(".Gel&APY-scht", []byte(mailOf("a", "Plan", first, "the plan")))
 	f.Add(".&&--", []byte("Subject: x\n\n"))
-	reader := newFileReader(nil)
+	reader := newFileReader(f.Context(), nil)
 	f.Fuzz(func(t *testing.T, folder string, data []byte) {
 		message := folder + "/cur/1:2,S"
 		if len(data) > 1<<16 || !fs.ValidPath(message) {
@@ -144,7 +144,7 @@ func FuzzMailFolders(f *testing.F) {
 		for kind, files := range map[*container]fstest.MapFS{&takeout: export, &maildir: {message: {Data: data}}} {
 			info, err := fs.Stat(files, ".")
 			must(t, err)
-			c := &collector{fileReader: reader, ctx: t.Context(), task: newTask(foundFile{path: "/x", info: info}, &target{}, fileState{})}
+			c := &collector{fileReader: reader, task: newTask(foundFile{path: "/x", info: info}, &target{}, fileState{})}
 			c.innerFiles = innerFiles{fs: files, names: slices.Sorted(maps.Keys(files)), left: largestFile, seen: map[string]bool{}}
 			if err := kind.read(c); err != nil {
 				t.Fatal(err)
