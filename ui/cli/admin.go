@@ -25,7 +25,7 @@ func (a *app) adminCommand() *cobra.Command {
 	command := a.group("admin", "Administer a served library", a.adminUsers(), a.adminGroups(), a.adminTokens(),
 		a.adminConnectors(), a.adminAgents(), a.adminSets(), a.adminTenants())
 	a.describe(command, traits{class: reads, open: a.openToLook})
-	command.PersistentFlags().StringVar(&a.flags.tenant, "tenant", "", "administer this tenant of the library (`NAME`) (default \"default\")")
+	command.PersistentFlags().StringVar(&a.flags.Tenant, "tenant", "", "administer this tenant of the library (`NAME`) (default \"default\")")
 	return command
 }
 
@@ -54,14 +54,14 @@ func (a *app) openToLook(ctx context.Context) (*client.Session, error) {
 func (a *app) openAdministered(ctx context.Context, change bool) (*client.Session, error) {
 	isTenant := a.command.Parent().Name() == "tenant"
 	switch {
-	case a.flags.sample:
+	case a.flags.Sample:
 		return nil, usage("Omit --sample.", "the sample library cannot be administered")
-	case isTenant && a.flags.tenant != "":
+	case isTenant && a.flags.Tenant != "":
 		return nil, usage("Give the tenant as the argument: "+a.command.CommandPath()+" NAME", "--tenant does not apply to this command")
-	case a.flags.server == "" && a.flags.profile == "":
+	case a.flags.Server == "" && a.flags.Profile == "":
 		a.noteOtherTarget()
 		return a.openAdmin(ctx, change)
-	case a.flags.tenant != "":
+	case a.flags.Tenant != "":
 		return nil, usage("Omit --tenant: the token determines the tenant.", "--tenant works only on a local library")
 	}
 	choice, err := a.decide(a.request())
@@ -359,7 +359,7 @@ func (a *app) printSandbox(added *wire.Added[wire.NewAccessToken], user, address
 	if address == "" {
 		a.note("set QUARRY_SERVER_URL to the address of quarry serve as well, or give --url")
 	}
-	if a.flags.json {
+	if a.flags.JSON {
 		return a.printJSON(sandboxOutput{environment, user, token.ID, token.ExpiresAt, token.Scopes, added.IsNew,
 			schemaVersion})
 	}

@@ -26,9 +26,9 @@ import (
 const stopTime = 30 * time.Millisecond
 
 type askOptions struct {
-	searchOptions // of which ask has only the agent
-	prompt        string
-	session       string
+	searchOptions        // of which ask has only the agent
+	Prompt        string `flag:"prompt" usage:"the question (<TEXT>), in place of the argument"`
+	Session       string `flag:"session" usage:"continue the conversation with this <ID> (see --json)"`
 }
 
 func (a *app) askCommand() *cobra.Command {
@@ -40,9 +40,8 @@ func (a *app) askCommand() *cobra.Command {
 		})
 	flags := command.Flags()
 	options.given = flags.Changed
-	flags.StringVar(&options.prompt, "prompt", "", "the question (`TEXT`), in place of the argument")
 	agentFlags(flags, &options.searchOptions, "ask")
-	flags.StringVar(&options.session, "session", "", "continue the conversation with this `ID` (see --json)")
+	bindFlags(flags, options)
 	return command
 }
 
@@ -78,10 +77,10 @@ func (a *app) ask(ctx context.Context, choice target.Choice, arguments []string,
 		if err != nil {
 			return err
 		}
-		request := chatRequest(message, options.session, search[0].request, a.private())
+		request := chatRequest(message, options.Session, search[0].request, a.private())
 		a.noteIgnored(ctx, c, request.Filters)
 		defer a.removeOldCopies()
-		about := &conversation{question: cmp.Or(words, piped), choice: choice, session: options.session}
+		about := &conversation{question: cmp.Or(words, piped), choice: choice, session: options.Session}
 		err = a.streamAnswer(ctx, c, request, about)
 		a.noteAfter(ctx, checks, request, about)
 		return err
@@ -94,7 +93,7 @@ func (a *app) streamAnswer(ctx context.Context, c *client.Client, request wire.C
 	defer giveUp()
 	status := &statusLine{app: a}
 	var printer answerPrinter = a.newAskText(about)
-	if a.flags.json {
+	if a.flags.JSON {
 		printer = &askJSON{about, a.newCutEvents()}
 	}
 	var unprintable error
@@ -201,7 +200,7 @@ func (s *statusLine) follow(packet wire.ChatPacket) {
 func (a *app) question(ctx context.Context, arguments []string, options *askOptions) (words, piped string, err error) {
 	words = strings.Join(arguments, " ")
 	if options.given("prompt") {
-		words = options.prompt
+		words = options.Prompt
 	}
 	if words == "-" {
 		words = ""
@@ -231,7 +230,7 @@ func (a *app) planAsk(words, piped string, options *askOptions, choice target.Ch
 			return "", nil, err
 		}
 	}
-	if options.session != "" {
+	if options.Session != "" {
 		if parsed.Agent != "" {
 			return "", nil, usage("Omit the agent: a conversation keeps its own.", "--session and agent: exclude each other")
 		}

@@ -35,7 +35,7 @@ func (a *app) printCollection(ctx context.Context, choice target.Choice, format 
 		format = state.Markdown
 	case !slices.Contains(state.Formats(), format):
 		return unknownValue("format", format, "quarry collection --help", state.Formats())
-	case a.flags.json && format != state.JSON:
+	case a.flags.JSON && format != state.JSON:
 		return usage("Give only one of them.", "--json and --format %s exclude each other", format)
 	}
 	stored, err := a.program.State(choice).Load()

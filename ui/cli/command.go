@@ -185,7 +185,7 @@ func (a *app) with(ctx context.Context, open opener, work func(context.Context, 
 
 // traced returns a context whose requests --debug prints.
 func (a *app) traced(ctx context.Context) context.Context {
-	if a.flags.debug {
+	if a.flags.Debug {
 		return client.WithTrace(ctx, a.debugRequest)
 	}
 	return ctx

@@ -126,7 +126,7 @@ func (a *app) offered(values offer) cobra.CompletionFunc {
 
 // complete returns what there is; whatever fails or takes too long, there is nothing to offer.
 func (a *app) complete(command *cobra.Command, values offer, typed string) []cobra.Completion {
-	a.command, a.flags.quiet = command, true
+	a.command, a.flags.Quiet = command, true
 	open := a.traits[command].open
 	if open == nil {
 		open = a.openDecided

@@ -73,7 +73,7 @@ func (a *app) configPath(context.Context, []string) error {
 	if err != nil {
 		return err
 	}
-	if a.flags.json {
+	if a.flags.JSON {
 		return a.printJSON(pathOutput{file.File, schemaVersion})
 	}
 	return a.print([]byte(file.File + "\n"))
@@ -112,7 +112,7 @@ func (a *app) configGet(_ context.Context, arguments []string) error {
 	case value == "":
 		return &Failure{Code: ExitNotAvailable, What: fmt.Sprintf("%s has no value", arguments[0]),
 			Do: "See its default: quarry help configuration"}
-	case a.flags.json:
+	case a.flags.JSON:
 		return a.printJSON(valueOutput{arguments[0], value, schemaVersion})
 	}
 	return a.print([]byte(value + "\n"))

@@ -35,14 +35,14 @@ func (a *app) configure(ctx context.Context, _ []string) error {
 	if !a.io.InTTY || !a.io.ErrTTY || a.io.ReadSecret == nil {
 		return usage("Set ONYX_SERVER_URL and ONYX_PAT, or run it in a terminal.", "configure requires a terminal")
 	}
-	name := cmp.Or(a.flags.profile, defaultProfile)
+	name := cmp.Or(a.flags.Profile, defaultProfile)
 	if !regexp.MustCompile(`^[a-z0-9_-]+$`).MatchString(name) {
 		return usage("Use lower-case letters, digits, - and _.", "--profile %q is not a valid name", name)
 	}
 	d := &dialogue{app: a, lines: bufio.NewReader(io.LimitReader(a.io.In, configureTries*8*longestAnswer))}
 	onAbandon := d.endLine
 	a.onAbandon.Store(&onAbandon)
-	if a.flags.server != "" {
+	if a.flags.Server != "" {
 		return a.configureServer(ctx, d, name)
 	}
 	a.say("What do you want to search?")
@@ -75,7 +75,7 @@ func (a *app) configureServer(ctx context.Context, d *dialogue, name string) err
 	if err != nil {
 		return err
 	}
-	address, known := cmp.Or(a.flags.server, defaultServer), a.flags.server != ""
+	address, known := cmp.Or(a.flags.Server, defaultServer), a.flags.Server != ""
 	for range configureTries {
 		var err error
 		if !known {

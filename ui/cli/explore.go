@@ -42,7 +42,7 @@ func printingFlags() []string {
 // plain reports whether lines instead of a full screen were requested.
 func (a *app) plain() bool {
 	accessible := a.io.getenv("ACCESSIBLE")
-	return a.flags.plain || accessible != "" && accessible != "0" && !strings.EqualFold(accessible, "false")
+	return a.flags.Plain || accessible != "" && accessible != "0" && !strings.EqualFold(accessible, "false")
 }
 
 // explores reports whether words without a command open the explorer. That needs a person at both ends, a terminal that
@@ -64,7 +64,7 @@ func (a *app) exploration(command *cobra.Command, words []string, options *searc
 		return e, err
 	}
 	e.Query, err = a.explorationQuery(strings.TrimSpace(strings.Join(words, " ")), options)
-	e.Limit, e.Plain, e.NoColor = options.limit, a.plain(), a.flags.noColor
+	e.Limit, e.Plain, e.NoColor = options.Limit, a.plain(), a.flags.NoColor
 	return e, err
 }
 
@@ -78,8 +78,8 @@ func (a *app) explore(command *cobra.Command, words []string, options *searchOpt
 }
 
 func (a *app) openExplorer(ctx context.Context, e Exploration) error {
-	if a.flags.timeout > 0 {
-		ctx = client.WithTimeout(ctx, a.flags.timeout) // of each search, not of the session
+	if a.flags.Timeout > 0 {
+		ctx = client.WithTimeout(ctx, a.flags.Timeout) // of each search, not of the session
 	}
 	a.waits.Store(true) // the terminal must be given back as it was
 	err := a.program.Explore(ctx, e)
@@ -148,12 +148,12 @@ func (a *app) flagFilters(request wire.SearchRequest, options *searchOptions) (f
 	}
 	switch {
 	case options.given("days"):
-		add("days", "within", strconv.Itoa(options.days)+"d")
+		add("days", "within", strconv.Itoa(options.Days)+"d")
 	case request.TimeCutoff != nil:
-		add("since", "since", formatDate(options.since, request.TimeCutoff))
+		add("since", "since", formatDate(options.Since, request.TimeCutoff))
 	}
 	if request.TimeUntil != nil {
-		add("until", "until", formatDate(options.until, request.TimeUntil))
+		add("until", "until", formatDate(options.Until, request.TimeUntil))
 	}
 	switch {
 	case request.PersonaID != nil:
@@ -197,18 +197,10 @@ const (
 
 func pickForms() []string { return []string{pickLink, pickCitation, pickPassage, pickPath, formatJSON} }
 
-func (a *app) pickFlags(root *cobra.Command) {
-	root.Flags().BoolVar(&a.flags.pick, "pick", false,
-		"explore on the terminal, and print what Enter chooses; exit code 130 without a choice")
-	root.Flags().StringVarP(&a.flags.output, "output", "o", pickLink,
-		"print what was picked as link, citation, passage, path or json (`FORM`)")
-	a.register(root, "output", fixed(pickForms()))
-}
-
 // pick opens the explorer on the terminal of the process and prints the passages that the person chooses there. Both
 // standard streams may be pipes.
 func (a *app) pick(command *cobra.Command, words []string, options *searchOptions) error {
-	form := a.flags.output
+	form := a.flags.Output
 	if err := a.checkPick(command, words); err != nil {
 		return err
 	}
@@ -234,7 +226,7 @@ func (a *app) pick(command *cobra.Command, words []string, options *searchOption
 
 // checkPick refuses what does not go with picking.
 func (a *app) checkPick(command *cobra.Command, words []string) error {
-	if form := a.flags.output; !slices.Contains(pickForms(), form) {
+	if form := a.flags.Output; !slices.Contains(pickForms(), form) {
 		return notAmong("form", form, pickForms())
 	}
 	for _, flag := range printingFlags() {

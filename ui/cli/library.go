@@ -41,7 +41,7 @@ func (a *app) changeLibrary(ctx context.Context, verb string, create bool, chang
 	}
 	a.noteOtherTarget()
 	return a.with(ctx, a.openLibrary(create), func(ctx context.Context, c *client.Client) error {
-		if _, err := onHost(a, func(host Host) (any, error) { return nil, host.MayWrite(a.flags.library) }); err != nil {
+		if _, err := onHost(a, func(host Host) (any, error) { return nil, host.MayWrite(a.flags.Library) }); err != nil {
 			return err
 		}
 		p := a.newProgress(verb)
@@ -70,7 +70,7 @@ func (a *app) changeLibrary(ctx context.Context, verb string, create bool, chang
 
 // localOnly refuses flags that name another place than this machine's library.
 func (a *app) localOnly() error {
-	if a.flags.server == "" && a.flags.profile == "" && !a.flags.sample {
+	if a.flags.Server == "" && a.flags.Profile == "" && !a.flags.Sample {
 		return nil
 	}
 	return usage("Omit --server, --profile and --sample; use --library DIR for another library.",
@@ -80,7 +80,7 @@ func (a *app) localOnly() error {
 // noteOtherTarget says so when a command works somewhere else than searches go.
 func (a *app) noteOtherTarget() {
 	folder := a.libraryFolder()
-	choice, err := a.decideTarget(target.Request{Library: a.flags.library})
+	choice, err := a.decideTarget(target.Request{Library: a.flags.Library})
 	if err == nil && (choice.Kind == target.KindRemote || choice.Kind == target.KindSlack) {
 		a.note("this command uses the library in %s; searches go to %s (%s)", folder, choice.Describe(), choice.Reason)
 	}
@@ -331,7 +331,11 @@ func (a *app) isDocumentID(ctx context.Context, c *client.Client, name string) b
 }
 
 func (a *app) syncCommand() *cobra.Command {
-	var watch, check, meaning bool
+	options := struct {
+		Check   bool `flag:"check" usage:"check the whole library for damage, not only a part of it"`
+		Meaning bool `flag:"meaning" usage:"also make all vectors for search by meaning, however long it takes"`
+		Watch   bool `flag:"watch" usage:"keep running and sync after every change"`
+	}{}
 	is := a.changesLibrary(files, changeSchemas)
 	command := a.newCommand("sync [PATH…]", "Update the local library from its files", is, func(ctx context.Context, arguments []string) error {
 		paths, err := a.absolute(arguments)
@@ -339,24 +343,21 @@ func (a *app) syncCommand() *cobra.Command {
 			return err
 		}
 		sync := func(verb string) error {
-			request := wire.SyncRequest{Paths: paths, Meaning: meaning}
+			request := wire.SyncRequest{Paths: paths, Meaning: options.Meaning}
 			switch {
 			case verb == verbWatched:
 				request.Check, request.FilesOnly = wire.CheckNone, true
-			case check:
+			case options.Check:
 				request.Check = wire.CheckFull
 			}
 			return a.changeLibrary(ctx, verb, false, asking(request))
 		}
-		if watch {
+		if options.Watch {
 			return a.syncForever(ctx, paths, sync)
 		}
 		return sync(verbSynced)
 	})
-	command.Flags().BoolVar(&check, "check", false, "check the whole library for damage, not only a part of it")
-	command.Flags().BoolVar(&meaning, "meaning", false,
-		"also make all vectors for search by meaning, however long it takes")
-	command.Flags().BoolVar(&watch, "watch", false, "keep running and sync after every change")
+	bindFlags(command.Flags(), &options)
 	return command
 }
 

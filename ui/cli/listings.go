@@ -43,7 +43,7 @@ func (a *app) listing(use, short string, is traits,
 }
 
 // wantsJSON reports whether a listing is JSON: asked for, or without a terminal.
-func (a *app) wantsJSON() bool { return a.flags.json || !a.io.OutTTY }
+func (a *app) wantsJSON() bool { return a.flags.JSON || !a.io.OutTTY }
 
 // The rows of listings in JSON begin with the keys of Onyx's CLI.
 

@@ -19,7 +19,7 @@ const schemaVersion = 2
 // indents reports whether JSON is indented: on a terminal, or as --indent says.
 func (a *app) indents() bool {
 	if a.command != nil && a.command.Flags().Changed("indent") {
-		return a.flags.indent
+		return a.flags.Indent
 	}
 	return a.io.OutTTY
 }

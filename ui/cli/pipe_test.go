@@ -179,7 +179,7 @@ func TestCopiesHaveABound(t *testing.T) {
 // TestHintsWorkInAnyFolder: a library that was named by a relative path is named by an absolute one in what is printed.
 func TestHintsWorkInAnyFolder(t *testing.T) {
 	dir := t.TempDir()
-	a := &app{io: IO{Dir: dir}, program: testDoors("http://127.0.0.1:1").Program, flags: globalFlags{library: "kblib"}}
+	a := &app{io: IO{Dir: dir}, program: testDoors("http://127.0.0.1:1").Program, flags: globalFlags{Library: "kblib"}}
 	for name, got := range map[string]string{"target": a.targetFlags(), "library": a.libraryFlag()} {
 		folder, found := strings.CutPrefix(got, " --library ")
 		if !found || !filepath.IsAbs(strings.Trim(folder, "'")) {

@@ -158,14 +158,14 @@ func (a *app) open(ctx context.Context, choice target.Choice) (*client.Session, 
 // openLibrary opens the library of this machine, or that of --library, if it exists or is to be created.
 func (a *app) openLibrary(create bool) opener {
 	return func(ctx context.Context) (*client.Session, error) {
-		return onHost(a, func(host Host) (*client.Session, error) { return host.OpenLibrary(ctx, a.flags.library, create) })
+		return onHost(a, func(host Host) (*client.Session, error) { return host.OpenLibrary(ctx, a.flags.Library, create) })
 	}
 }
 
 // openAdmin opens the library of this machine, or that of --library, for administration.
 func (a *app) openAdmin(ctx context.Context, change bool) (*client.Session, error) {
 	return onHost(a, func(host Host) (*client.Session, error) {
-		return host.Administer(ctx, a.flags.library, a.flags.tenant, change)
+		return host.Administer(ctx, a.flags.Library, a.flags.Tenant, change)
 	})
 }
 
@@ -173,15 +173,15 @@ func (a *app) openAdmin(ctx context.Context, change bool) (*client.Session, erro
 func (a *app) libraryFolder() string {
 	host, err := a.program.Host()
 	if err != nil {
-		return a.flags.library
+		return a.flags.Library
 	}
-	return host.LibraryFolder(a.flags.library)
+	return host.LibraryFolder(a.flags.Library)
 }
 
 // namedLibrary returns the folder of --library, absolute: what is printed for later must work in any folder. Without
 // the flag it returns "".
 func (a *app) namedLibrary() string {
-	if a.flags.library == "" {
+	if a.flags.Library == "" {
 		return ""
 	}
 	return a.libraryFolder()
@@ -195,7 +195,7 @@ func (a *app) private() bool {
 
 // request collects the flags that choose a target.
 func (a *app) request() target.Request {
-	return target.Request{Server: a.flags.server, Library: a.flags.library, Profile: a.flags.profile, Sample: a.flags.sample,
+	return target.Request{Server: a.flags.Server, Library: a.flags.Library, Profile: a.flags.Profile, Sample: a.flags.Sample,
 		Terminal: a.io.interactive()}
 }
 
@@ -327,7 +327,7 @@ func (a *app) finish(ctx context.Context, err error) int {
 
 // note prints a note on standard error.
 func (a *app) note(format string, arguments ...any) {
-	if a.flags.quiet {
+	if a.flags.Quiet {
 		return
 	}
 	fmt.Fprintf(a.err, "%s %s\n", a.errs().Warning.Render("note:"), printable(fmt.Sprintf(format, arguments...)))
@@ -335,7 +335,7 @@ func (a *app) note(format string, arguments ...any) {
 
 // debug prints a line with --debug.
 func (a *app) debug(format string, arguments ...any) {
-	if a.flags.debug {
+	if a.flags.Debug {
 		fmt.Fprintf(a.err, "%s %s\n", a.errs().Muted.Render("debug:"), printable(fmt.Sprintf(format, arguments...)))
 	}
 }
@@ -350,7 +350,7 @@ func (a *app) debugRequest(t client.Trace) {
 
 // say prints a plain line on standard error, unless --quiet.
 func (a *app) say(format string, arguments ...any) {
-	if !a.flags.quiet {
+	if !a.flags.Quiet {
 		fmt.Fprintln(a.err, printable(fmt.Sprintf(format, arguments...)))
 	}
 }
@@ -376,8 +376,8 @@ func (a *app) now() time.Time {
 }
 
 func (a *app) usePalettes() {
-	a.style = theme.New(theme.Profile(a.io.OutTTY, a.flags.noColor, a.io.Env))
-	errs := theme.New(theme.Profile(a.io.ErrTTY, a.flags.noColor, a.io.Env))
+	a.style = theme.New(theme.Profile(a.io.OutTTY, a.flags.NoColor, a.io.Env))
+	errs := theme.New(theme.Profile(a.io.ErrTTY, a.flags.NoColor, a.io.Env))
 	a.palette.Store(&errs)
 }
 
@@ -463,7 +463,7 @@ func (a *app) busy(doing string) (stop func()) {
 func (s *statusLine) show(doing string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.over || !s.app.io.ErrTTY || s.app.flags.quiet || s.app.io.isDumb() {
+	if s.over || !s.app.io.ErrTTY || s.app.flags.Quiet || s.app.io.isDumb() {
 		return
 	}
 	s.shown = true

@@ -81,9 +81,9 @@ func (a *app) newProgress(verb string) *progress {
 	for _, listed := range listedEvents() {
 		lists[listed.kind] = &eventList{}
 	}
-	return &progress{app: a, verb: verb, started: a.now(), drawn: a.now(), json: a.flags.json,
+	return &progress{app: a, verb: verb, started: a.now(), drawn: a.now(), json: a.flags.JSON,
 		kinds: map[string]int{}, lists: lists, latest: map[string]wire.LibraryEvent{}, events: a.newCutEvents(),
-		bar: a.io.ErrTTY && !a.io.isDumb() && !a.flags.quiet && !a.flags.json}
+		bar: a.io.ErrTTY && !a.io.isDumb() && !a.flags.Quiet && !a.flags.JSON}
 }
 
 // event takes one event.

@@ -23,30 +23,25 @@ import (
 const maxReferences = 20
 
 type readOptions struct {
-	around  int
-	from    string
+	Around  int    `flag:"around" usage:"print <K> more passages before and after, at most 99"`
+	Section string `flag:"section" usage:"print the section under this <HEADING>"`
+	Lines   string `flag:"lines" usage:"print these lines (<A:B>) of the file, or of the text where it has no file"`
+	Outline bool   `flag:"outline" usage:"print the headings and their passages"`
+	From    string `flag:"from" usage:"take each REF as a citation number of a saved search: a JSON <FILE>, or - for standard input"`
 	lines   *lineRange
-	outline bool
-	section string
 }
 
 func (a *app) readCommand() *cobra.Command {
-	options, lines := readOptions{}, ""
+	options := readOptions{}
 	is := traits{class: reads, guests: true, arguments: files, json: prints(readOutput{}, outlineOutput{}, readsOutput{})}
 	command := a.targetCommand("read REF…", "Print passages or whole documents", is,
 		func(ctx context.Context, choice target.Choice, arguments []string) (err error) {
-			if options.lines, err = parseLines(lines); err != nil {
+			if options.lines, err = parseLines(options.Lines); err != nil {
 				return err
 			}
 			return a.read(ctx, choice, arguments, options)
 		})
-	flags := command.Flags()
-	flags.IntVar(&options.around, "around", 0, "print `K` more passages before and after, at most 99")
-	flags.StringVar(&options.section, "section", "", "print the section under this `HEADING`")
-	flags.StringVar(&lines, "lines", "", "print these lines (`A:B`) of the file, or of the text where it has no file")
-	flags.BoolVar(&options.outline, "outline", false, "print the headings and their passages")
-	flags.StringVar(&options.from, "from", "",
-		"take each REF as a citation number of a saved search: a JSON `FILE`, or - for standard input")
+	bindFlags(command.Flags(), &options)
 	return command
 }
 
@@ -54,7 +49,7 @@ func (a *app) read(ctx context.Context, choice target.Choice, arguments []string
 	if err := a.checkReferences(arguments, options); err != nil {
 		return err
 	}
-	references, err := a.references(arguments, options.from)
+	references, err := a.references(arguments, options.From)
 	if err != nil {
 		return err
 	}
@@ -75,7 +70,7 @@ func (a *app) read(ctx context.Context, choice target.Choice, arguments []string
 		return found[0].err
 	}
 	switch {
-	case a.flags.json:
+	case a.flags.JSON:
 		return a.printAnswer("read", found.answer())
 	case a.io.OutTTY:
 		return a.show([]byte(strings.Join(exslices.CastFunc(found, a.readingText), "\n")))
@@ -85,7 +80,7 @@ func (a *app) read(ctx context.Context, choice target.Choice, arguments []string
 
 func (a *app) printReadings(texts []string, found readings, options readOptions) error {
 	whole := strings.Join(texts, "\n")
-	if len(found) == 1 && options.around == 0 {
+	if len(found) == 1 && options.Around == 0 {
 		return a.printPlain("read", "md", whole)
 	}
 	return a.printCut("read", "md", []byte(whole), func(limit bound, path *string) ([]byte, error) {
@@ -152,7 +147,7 @@ func (a *app) checkReferences(arguments []string, options readOptions) error {
 	case len(arguments) > maxReferences:
 		return usage("Give fewer, or read them one after the other.", "too many references: %d, the limit is %d", len(arguments), maxReferences)
 	}
-	return checkRange("around", options.around, 0, maxAround)
+	return checkRange("around", options.Around, 0, maxAround)
 }
 
 // readError names the reference in an error; what a person wrote wrong stays as it is.

@@ -43,10 +43,10 @@ func (a *app) fetchReading(ctx context.Context, c *client.Client, ref string, op
 		return nil, err
 	}
 	switch {
-	case options.outline:
+	case options.Outline:
 		return &reading{document: at.Document, outline: true}, nil
-	case options.section != "" || at.fragment != "" && !at.IsPart:
-		return a.fetchSection(ctx, c, at, options.section)
+	case options.Section != "" || at.fragment != "" && !at.IsPart:
+		return a.fetchSection(ctx, c, at, options.Section)
 	case options.lines != nil:
 		found, err := wholeDocument(ctx, c, at.Document.ID)
 		if err != nil {
@@ -54,12 +54,12 @@ func (a *app) fetchReading(ctx context.Context, c *client.Client, ref string, op
 		}
 		return found.within(*options.lines)
 	case at.IsPart:
-		found, err := a.fetchPassages(ctx, c, at, options.around)
+		found, err := a.fetchPassages(ctx, c, at, options.Around)
 		if err == nil {
 			found.cited[0], found.cited[1] = client.CitedLines(ref)
 		}
 		return found, err
-	case options.around > 0:
+	case options.Around > 0:
 		return nil, usage("Omit --around, or give the reference of a passage (DOCUMENT_ID#N).", "--around requires a passage; %q is a document", ref)
 	}
 	return wholeDocument(ctx, c, at.Document.ID)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -24,25 +25,61 @@ const defaultMaxOutput = 50_000
 
 // globalFlags mean the same for every command.
 type globalFlags struct {
-	server, library, profile string
-	tenant                   string // of admin
-	sample                   bool
-	timeout                  time.Duration
-	maxOutput, budget        int
-	json, indent             bool
-	shape                    struct {
-		fields       []string
-		jq, template string
+	Server    string        `flag:"server" usage:"search this server (<URL>)"`
+	Library   string        `flag:"library" usage:"search the library in this folder (<DIR>)"`
+	Sample    bool          `flag:"sample" usage:"search the bundled sample library"`
+	Profile   string        `flag:"profile" usage:"search the server of this profile (<NAME>)"`
+	Timeout   time.Duration `flag:"timeout" usage:"give up after this <DURATION>, like 30s or 10m (default 5m for search and ask, else 30s)"`
+	MaxOutput int
+	Budget    int      `flag:"budget" usage:"print what fits in this many tokens (<N>, estimated), no matter --max-output"`
+	JSON      bool     `flag:"json,j" usage:"print JSON"`
+	Indent    bool     `flag:"indent" usage:"indent JSON (default on a terminal)"`
+	Fields    []string `flag:"fields" usage:"print JSON with only these <FIELDS> of each result, separated by commas"`
+	JQ        string   `flag:"jq" usage:"print what a jq <EXPRESSION> makes of the JSON"`
+	Template  string   `flag:"template" usage:"print what a Go <TEMPLATE> makes of the JSON"`
+	Debug     bool     `flag:"debug" usage:"print requests and times to standard error"`
+	Quiet     bool     `flag:"quiet,q" usage:"no progress and no notes"`
+	NoColor   bool     `flag:"no-color" usage:"no colors (also NO_COLOR)"`
+
+	Tenant string // of admin
+	rootFlags
+}
+
+// rootFlags are those of quarry without a command.
+type rootFlags struct {
+	Version bool   `flag:"version,v" usage:"print the versions of client and server"`
+	Plain   bool   `flag:"plain" usage:"explore line by line, for screen readers (also ACCESSIBLE=1)"`
+	Pick    bool   `flag:"pick" usage:"explore on the terminal, and print what Enter chooses; exit code 130 without a choice"`
+	Output  string `flag:"output,o" usage:"print what was picked as link, citation, passage, path or json (<FORM>)"`
+}
+
+// bindFlags defines the flags that the tags of a struct's fields describe: the name, with a short form behind a comma,
+// and the usage, with the value's name in angle brackets. What a field holds is its default.
+func bindFlags(flags *pflag.FlagSet, options any) {
+	asName := strings.NewReplacer("<", "`", ">", "`")
+	for field, value := range reflect.ValueOf(options).Elem().Fields() {
+		name, short, _ := strings.Cut(field.Tag.Get("flag"), ",")
+		if name == "" {
+			continue
+		}
+		usage := asName.Replace(field.Tag.Get("usage"))
+		switch into := value.Addr().Interface().(type) {
+		case *bool:
+			flags.BoolVarP(into, name, short, *into, usage)
+		case *int:
+			flags.IntVarP(into, name, short, *into, usage)
+		case *string:
+			flags.StringVarP(into, name, short, *into, usage)
+		case *[]string:
+			flags.StringSliceVarP(into, name, short, *into, usage)
+		case *time.Duration:
+			flags.DurationVarP(into, name, short, *into, usage)
+		}
 	}
-	quiet, noColor bool
-	debug          bool
-	plain, pick    bool   // of the explorer
-	output         string // of what is picked there
 }
 
 func (a *app) root() *cobra.Command {
 	options := &searchOptions{}
-	var version bool
 	root := &cobra.Command{
 		Use:           "quarry [query…]",
 		Short:         "Search company knowledge from the terminal",
@@ -54,16 +91,16 @@ func (a *app) root() *cobra.Command {
 		},
 		RunE: func(command *cobra.Command, arguments []string) error {
 			switch {
-			case version:
+			case a.flags.Version:
 				return a.printVersion(command.Context(), nil)
-			case a.flags.pick:
+			case a.flags.Pick:
 				return a.pick(command, arguments, options)
 			case command.Flags().Changed("output"):
 				return usage("Add --pick, or choose the output of a search by --format.", "--output works with --pick only")
 			case a.explores(command, arguments):
 				return a.explore(command, arguments, options)
 			case len(arguments) == 0 && command.ArgsLenAtDash() < 0 && !hasSearchFlags(command):
-				if a.flags.plain {
+				if a.flags.Plain {
 					defer a.note("--plain needs a terminal for input and output: without one, quarry QUERY prints results")
 				}
 				return command.Help()
@@ -75,11 +112,10 @@ func (a *app) root() *cobra.Command {
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	a.globalFlags(root.PersistentFlags())
-	root.Flags().BoolVarP(&version, "version", "v", false, "print the versions of client and server")
-	root.Flags().BoolVar(&a.flags.plain, "plain", false,
-		"explore line by line, for screen readers (also ACCESSIBLE=1)")
+	a.flags.Output = pickLink
+	bindFlags(root.Flags(), &a.flags.rootFlags)
+	a.register(root, "output", fixed(pickForms()))
 	a.searchFlags(root, options)
-	a.pickFlags(root)
 	hideFlags(root.Flags(), "version", "plain", "pick", "output")
 	root.SetOut(a.out)
 	root.SetErr(a.err)
@@ -103,24 +139,10 @@ func (a *app) root() *cobra.Command {
 }
 
 func (a *app) globalFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&a.flags.server, "server", "", "search this server (`URL`)")
-	flags.StringVar(&a.flags.library, "library", "", "search the library in this folder (`DIR`)")
-	flags.BoolVar(&a.flags.sample, "sample", false, "search the bundled sample library")
-	flags.StringVar(&a.flags.profile, "profile", "", "search the server of this profile (`NAME`)")
-	flags.DurationVar(&a.flags.timeout, "timeout", 0,
-		"give up after this `DURATION`, like 30s or 10m (default 5m for search and ask, else 30s)")
-	flags.IntVar(&a.flags.maxOutput, "max-output", -1,
+	bindFlags(flags, &a.flags)
+	flags.IntVar(&a.flags.MaxOutput, "max-output", -1,
 		fmt.Sprintf("cut the output at this many `BYTES`, 0 for never (default %d without a terminal)", defaultMaxOutput))
 	flags.Lookup("max-output").DefValue = "0" // the usage line has the default
-	flags.IntVar(&a.flags.budget, "budget", 0, "print what fits in this many tokens (`N`, estimated), no matter --max-output")
-	flags.BoolVarP(&a.flags.json, "json", "j", false, "print JSON")
-	flags.BoolVar(&a.flags.indent, "indent", false, "indent JSON (default on a terminal)")
-	flags.StringSliceVar(&a.flags.shape.fields, "fields", nil, "print JSON with only these `FIELDS` of each result, separated by commas")
-	flags.StringVar(&a.flags.shape.jq, "jq", "", "print what a jq `EXPRESSION` makes of the JSON")
-	flags.StringVar(&a.flags.shape.template, "template", "", "print what a Go `TEMPLATE` makes of the JSON")
-	flags.BoolVar(&a.flags.debug, "debug", false, "print requests and times to standard error")
-	flags.BoolVarP(&a.flags.quiet, "quiet", "q", false, "no progress and no notes")
-	flags.BoolVar(&a.flags.noColor, "no-color", false, "no colors (also NO_COLOR)")
 }
 
 // hasSearchFlags reports whether a flag of search was given.
@@ -139,13 +161,13 @@ func hideFlags(flags *pflag.FlagSet, shown ...string) {
 func (a *app) begin(command *cobra.Command) error {
 	a.command = command
 	a.usePalettes()
-	if a.flags.timeout < 0 || command.Flags().Changed("timeout") && a.flags.timeout == 0 {
+	if a.flags.Timeout < 0 || command.Flags().Changed("timeout") && a.flags.Timeout == 0 {
 		return usage("Give a duration like 30s or 10m.", "--timeout must be greater than 0")
 	}
-	if command.Flags().Changed("max-output") && a.flags.maxOutput < 0 {
+	if command.Flags().Changed("max-output") && a.flags.MaxOutput < 0 {
 		return usage("Give a number of bytes, or 0 for no limit.", "--max-output must not be negative")
 	}
-	if command.Flags().Changed("budget") && a.flags.budget < 1 {
+	if command.Flags().Changed("budget") && a.flags.Budget < 1 {
 		return usage("Give a number of tokens, or omit the flag.", "--budget must be greater than 0")
 	}
 	for _, check := range []func(*cobra.Command) error{a.refuseToGuest, emptyFlag, exclusiveFlags, a.readShape} {
@@ -271,7 +293,7 @@ func (a *app) chosen(where target.Request) (target.Choice, error) {
 // decide returns the target of a command, with a note if it is the sample library and no flag chose that.
 func (a *app) decide(request target.Request) (target.Choice, error) {
 	choice, err := a.chosen(request)
-	if err == nil && choice.Kind == target.KindSample && !a.flags.sample {
+	if err == nil && choice.Kind == target.KindSample && !a.flags.Sample {
 		a.note("searching the bundled sample library; for your own documents: quarry add PATH, or quarry configure")
 	}
 	return choice, err
@@ -279,8 +301,8 @@ func (a *app) decide(request target.Request) (target.Choice, error) {
 
 // deadline bounds a command by --timeout.
 func (a *app) deadline(ctx context.Context) (context.Context, context.CancelFunc) {
-	if a.flags.timeout > 0 {
-		return context.WithTimeout(client.WithTimeout(ctx, a.flags.timeout), a.flags.timeout)
+	if a.flags.Timeout > 0 {
+		return context.WithTimeout(client.WithTimeout(ctx, a.flags.Timeout), a.flags.Timeout)
 	}
 	return ctx, func() {}
 }
@@ -288,10 +310,10 @@ func (a *app) deadline(ctx context.Context) (context.Context, context.CancelFunc
 // limit bounds this run's output.
 func (a *app) limit() bound {
 	switch {
-	case a.flags.budget > 0:
-		return bound{most: a.flags.budget, inTokens: true}
-	case a.flags.maxOutput >= 0:
-		return bound{most: a.flags.maxOutput}
+	case a.flags.Budget > 0:
+		return bound{most: a.flags.Budget, inTokens: true}
+	case a.flags.MaxOutput >= 0:
+		return bound{most: a.flags.MaxOutput}
 	case a.io.OutTTY || a.program.Guest:
 		return bound{}
 	}
@@ -300,7 +322,7 @@ func (a *app) limit() bound {
 
 // givenLimit is the limit that a flag sets, if one does.
 func (a *app) givenLimit() bound {
-	if a.flags.budget > 0 || a.flags.maxOutput >= 0 {
+	if a.flags.Budget > 0 || a.flags.MaxOutput >= 0 {
 		return a.limit()
 	}
 	return bound{}

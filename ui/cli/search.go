@@ -29,21 +29,25 @@ const (
 
 // searchOptions are the flags of search as they were written.
 type searchOptions struct {
-	wire.SearchRequest            // of which the flags set switches
-	values             field.Keys // of the flags of fields
-	also               []string
-	days               int
-	since, until       string
-	agentID            int
-	agent              string
-	limit              int
-	offset             int
-	sort               string
-	history            string
-	raw                bool
-	format             string
-	saved              string
-	onlyNew            bool
+	values  field.Keys // of the flags of fields
+	agentID int
+	agent   string
+	saved   string
+	onlyNew bool
+
+	Also        []string `flag:"also" usage:"also search these profiles (<NAMES>, separated by commas; local is this machine)"`
+	Days        int      `flag:"days,d" usage:"only documents updated in the last <N> days, 1 to 36500"`
+	Since       string   `flag:"since" usage:"only documents updated on this <DATE> or later: 2026-01-31 or 2026-01"`
+	Until       string   `flag:"until" usage:"only documents updated on this <DATE> or earlier"`
+	NoExpansion bool     `flag:"no-query-expansion" usage:"search for the query as written (faster)"`
+	NoSelection bool     `flag:"no-document-selection" usage:"skip the selection by the language model (faster)"`
+	Limit       int      `flag:"limit,n" usage:"number of results (<N>), 1 to 100 (default: what the server selects, at most 10)"`
+	Sort        string   `flag:"sort" usage:"<ORDER> of matched documents: relevance (default), newest or oldest"`
+	Offset      int      `flag:"offset" usage:"list matched documents behind the first <N>; start at 0 to read a list page by page"`
+	History     string   `flag:"history" usage:"earlier messages of the conversation: a JSON <FILE> of {message, message_type}"`
+	Raw         bool     `flag:"raw" usage:"print the server's answer unchanged and never cut"`
+	Explain     bool     `flag:"explain" usage:"show how the results were found"`
+	Format      string   `flag:"format,f" usage:"output <FORMAT>: json, ndjson, md, tsv, text or agent (default text on a terminal, else json)"`
 
 	given func(flag string) bool // whether a flag was set; zero is a valid number
 }
@@ -103,25 +107,8 @@ func (a *app) searchFlags(command *cobra.Command, options *searchOptions) {
 			flags.StringArrayVarP(into, flag.Name, flag.Short, nil, flag.Usage)
 		}
 	}
-	flags.StringSliceVar(&options.also, "also", nil,
-		"also search these profiles (`NAMES`, separated by commas; local is this machine)")
-	flags.IntVarP(&options.days, "days", "d", 0, "only documents updated in the last `N` days, 1 to 36500")
-	flags.StringVar(&options.since, "since", "", "only documents updated on this `DATE` or later: 2026-01-31 or 2026-01")
-	flags.StringVar(&options.until, "until", "", "only documents updated on this `DATE` or earlier")
+	bindFlags(flags, options)
 	agentFlags(flags, options, "search as")
-	flags.BoolVar(&options.SkipQueryExpansion, "no-query-expansion", false, "search for the query as written (faster)")
-	flags.BoolVar(&options.SkipDocumentSelection, "no-document-selection", false, "skip the selection by the language model (faster)")
-	flags.IntVarP(&options.limit, "limit", "n", 0,
-		"number of results (`N`), 1 to 100 (default: what the server selects, at most 10)")
-	flags.StringVar(&options.sort, "sort", "", "`ORDER` of matched documents: relevance (default), newest or oldest")
-	flags.IntVar(&options.offset, "offset", 0,
-		"list matched documents behind the first `N`; start at 0 to read a list page by page")
-	flags.StringVar(&options.history, "history", "",
-		"earlier messages of the conversation: a JSON `FILE` of {message, message_type}")
-	flags.BoolVar(&options.raw, "raw", false, "print the server's answer unchanged and never cut")
-	flags.BoolVar(&options.Explain, "explain", false, "show how the results were found")
-	flags.StringVarP(&options.format, "format", "f", "",
-		"output `FORMAT`: json, ndjson, md, tsv, text or agent (default text on a terminal, else json)")
 }
 
 // agentFlags choose an agent.
@@ -133,7 +120,7 @@ func agentFlags(flags *pflag.FlagSet, options *searchOptions, does string) {
 // searchRequest returns the request for a target with the profiles that are searched as well.
 func (a *app) searchRequest(options *searchOptions) target.Request {
 	request := a.request()
-	request.Together, request.Also = true, cleanList(options.also)
+	request.Together, request.Also = true, cleanList(options.Also)
 	return request
 }
 
@@ -161,13 +148,13 @@ func (a *app) search(ctx context.Context, queries []string, options *searchOptio
 			return err
 		}
 		stop := a.busy("Searching…")
-		outcomes := runSearches(ctx, c, plan, options.raw)
+		outcomes := runSearches(ctx, c, plan, options.Raw)
 		stop()
 		checks.annotate(ctx, outcomes)
 		if !options.onlyNew {
 			return a.printSearch(outcomes, format, options, choice)
 		}
-		a.flags.maxOutput = 0 // what is cut would be remembered as seen
+		a.flags.MaxOutput = 0 // what is cut would be remembered as seen
 		found := saved.keepNew(&outcomes[0])
 		if err := a.printSearch(outcomes, format, options, choice); err != nil {
 			return err
@@ -199,13 +186,13 @@ func (a *app) planSearches(queries []string, options *searchOptions, choice targ
 
 // searchFormat decides what is printed.
 func (a *app) searchFormat(options *searchOptions) (string, error) {
-	format := options.format
+	format := options.Format
 	switch {
-	case a.flags.json && format != "" && format != formatJSON:
+	case a.flags.JSON && format != "" && format != formatJSON:
 		return "", usage("Give only one of them.", "--json and --format %s exclude each other", format)
-	case options.raw && format != "" && format != formatJSON:
+	case options.Raw && format != "" && format != formatJSON:
 		return "", usage("Give only one of them.", "--raw and --format %s exclude each other", format)
-	case a.flags.json || options.raw:
+	case a.flags.JSON || options.Raw:
 		return formatJSON, nil
 	case format == "" && a.io.OutTTY:
 		return formatText, nil
@@ -341,7 +328,7 @@ func (a *app) printSearch(outcomes []outcome, format string, options *searchOpti
 }
 
 func (a *app) printOutcomes(outcomes []outcome, format string, options *searchOptions, choice target.Choice) error {
-	if options.raw {
+	if options.Raw {
 		return a.printRaw(outcomes)
 	}
 	if format == formatJSON {

@@ -55,7 +55,9 @@ func (a *app) planSearch(queries []string, options *searchOptions, choice target
 
 // flagRequest makes the part of a request that the flags determine.
 func (a *app) flagRequest(options *searchOptions) (wire.SearchRequest, error) {
-	request := options.SearchRequest
+	request := wire.SearchRequest{
+		SkipQueryExpansion: options.NoExpansion, SkipDocumentSelection: options.NoSelection, Explain: options.Explain,
+	}
 	for _, row := range field.All() {
 		values := options.values[row.ID]
 		if !row.Pairs {
@@ -68,10 +70,10 @@ func (a *app) flagRequest(options *searchOptions) (wire.SearchRequest, error) {
 		}
 	}
 	if options.given("limit") {
-		if err := checkRange("limit", options.limit, 1, wire.MaxNumResults); err != nil {
+		if err := checkRange("limit", options.Limit, 1, wire.MaxNumResults); err != nil {
 			return request, err
 		}
-		request.NumResults = &options.limit
+		request.NumResults = &options.Limit
 	}
 	if err := flagList(&request, options); err != nil {
 		return request, err
@@ -86,7 +88,7 @@ func (a *app) flagRequest(options *searchOptions) (wire.SearchRequest, error) {
 		return request, err
 	}
 	var err error
-	request.MessageHistory, err = a.readHistory(options.history)
+	request.MessageHistory, err = a.readHistory(options.History)
 	return request, err
 }
 
@@ -94,14 +96,14 @@ func (a *app) flagRequest(options *searchOptions) (wire.SearchRequest, error) {
 // anew for each.
 func flagList(request *wire.SearchRequest, options *searchOptions) error {
 	orders := []string{wire.SortRelevance, wire.SortNewest, wire.SortOldest}
-	if request.Sort = options.sort; request.Sort != "" && !slices.Contains(orders, request.Sort) {
-		return notAmong("order", options.sort, orders)
+	if request.Sort = options.Sort; request.Sort != "" && !slices.Contains(orders, request.Sort) {
+		return notAmong("order", options.Sort, orders)
 	}
 	if !options.given("offset") {
 		return nil
 	}
-	request.Offset, request.SkipQueryExpansion, request.SkipDocumentSelection = &options.offset, true, true
-	return checkRange("offset", options.offset, 0, wire.MaxOffset)
+	request.Offset, request.SkipQueryExpansion, request.SkipDocumentSelection = &options.Offset, true, true
+	return checkRange("offset", options.Offset, 0, wire.MaxOffset)
 }
 
 // checkRange refuses a number that a flag does not take.
@@ -113,17 +115,17 @@ func checkRange(flag string, n, low, high int) error {
 }
 
 func (a *app) flagDates(request *wire.SearchRequest, options *searchOptions) (err error) {
-	if request.TimeCutoff, _, err = parseDate("--since", options.since, a.now().Location()); err != nil {
+	if request.TimeCutoff, _, err = parseDate("--since", options.Since, a.now().Location()); err != nil {
 		return err
 	}
-	if _, request.TimeUntil, err = parseDate("--until", options.until, a.now().Location()); err != nil {
+	if _, request.TimeUntil, err = parseDate("--until", options.Until, a.now().Location()); err != nil {
 		return err
 	}
 	if options.given("days") {
-		if err := checkRange("days", options.days, 1, wire.MaxTimeCutoffDays); err != nil {
+		if err := checkRange("days", options.Days, 1, wire.MaxTimeCutoffDays); err != nil {
 			return err
 		}
-		request.TimeCutoff = &wire.Time{Time: a.now().UTC().AddDate(0, 0, -options.days)}
+		request.TimeCutoff = &wire.Time{Time: a.now().UTC().AddDate(0, 0, -options.Days)}
 	}
 	return checkDates(*request)
 }

@@ -244,10 +244,10 @@ func (a *app) readFlags(result wire.SearchResult, choice target.Choice) string {
 
 // targetFlags repeats the flags that chose the target, for a command to run next.
 func (a *app) targetFlags() string {
-	if a.flags.sample {
+	if a.flags.Sample {
 		return " --sample"
 	}
-	return repeatFlag("library", a.namedLibrary()) + repeatFlag("profile", a.flags.profile) + repeatFlag("server", a.flags.server)
+	return repeatFlag("library", a.namedLibrary()) + repeatFlag("profile", a.flags.Profile) + repeatFlag("server", a.flags.Server)
 }
 
 // commandInHint matches the commands that hints name without their arguments.
@@ -256,7 +256,7 @@ var commandInHint = pattern.Lazy(`quarry (sync --check|status|sources|agents|doc
 // withTarget returns the hint of a failure. Its commands have the flags that chose the target; sync takes no profile.
 func (a *app) withTarget(failure *Failure) string {
 	flags := a.targetFlags()
-	if strings.Contains(failure.Do, flags) || a.flags.library == "" && strings.Contains(failure.Do, "quarry sync") {
+	if strings.Contains(failure.Do, flags) || a.flags.Library == "" && strings.Contains(failure.Do, "quarry sync") {
 		return failure.Do
 	}
 	return commandInHint().ReplaceAllStringFunc(failure.Do, func(command string) string { return command + flags })

@@ -38,24 +38,9 @@ func (a *app) serveCommand() *cobra.Command {
 		"serve the search API at this address (`ADDR`), like 127.0.0.1:8080 or :8080")
 	flags.StringVar(&rate, "rate", "",
 		"limit of searches and questions per token and visitor, like 60/h (`LIMIT`; per s, m, h, d; 0: none)")
-	sshFlags(flags, &options.SSH)
+	bindFlags(flags, &options.SSH)
+	bindFlags(flags, &options.SSH.Limits)
 	return command
-}
-
-func sshFlags(flags *pflag.FlagSet, ssh *target.SSHOptions) {
-	flags.StringVar(&ssh.Address, "ssh", "", "serve the explorer over SSH at this address (`ADDR`), like :2222")
-	flags.StringVar(&ssh.Keys, "ssh-keys", "",
-		"accept the keys in this `FILE`, each line with user=\"EMAIL\" or token=\"…\" first (also ssh.authorized_keys)")
-	flags.BoolVar(&ssh.Token, "ssh-token", false, "accept access tokens (also ssh.token)")
-	flags.BoolVar(&ssh.Open, "ssh-open", false, "accept everybody, for the public documents of a library (also ssh.open)")
-	flags.StringVar(&ssh.HostKey, "ssh-host-key", "",
-		"`FILE` of the host key, created if missing (default ssh_host_ed25519_key in the data folder)")
-	flags.IntVar(&ssh.Limits.Sessions, "ssh-sessions", 0, "concurrent sessions (`N`, default 250)")
-	flags.IntVar(&ssh.Limits.PerPerson, "ssh-per-person", 0,
-		"concurrent sessions per person, or per address with --ssh-open (`N`, default 10)")
-	flags.IntVar(&ssh.Limits.Arrivals, "ssh-arrivals", 0, "connections per address and minute (`N`, default 60)")
-	flags.DurationVar(&ssh.Limits.Idle, "ssh-idle", 0, "end idle sessions after this `DURATION` (default 30m)")
-	flags.DurationVar(&ssh.Limits.Total, "ssh-total", 0, "end sessions after this `DURATION` (default 12h)")
 }
 
 // checkLimits refuses limits that would mean the default, or nothing.
@@ -76,9 +61,9 @@ func (a *app) serve(ctx context.Context, options target.ServeOptions) error {
 		return err
 	}
 	a.waits.Store(true)
-	options.Request, options.LogJSON = a.request(), a.flags.json
+	options.Request, options.LogJSON = a.request(), a.flags.JSON
 	options.Listening = func(at target.Listening) { a.printListening(ctx, at) }
-	if !a.flags.quiet {
+	if !a.flags.Quiet {
 		options.Log = a.io.Err
 	}
 	err = a.program.Serve(ctx, options)
@@ -163,5 +148,5 @@ func (a *app) hasTokens(ctx context.Context) (found bool) {
 
 // libraryFlag repeats --library and --tenant for a command to run next.
 func (a *app) libraryFlag() string {
-	return repeatFlag("library", a.namedLibrary()) + repeatFlag("tenant", a.flags.tenant)
+	return repeatFlag("library", a.namedLibrary()) + repeatFlag("tenant", a.flags.Tenant)
 }

@@ -46,7 +46,7 @@ func (s shape) isText() bool { return s.query != nil || s.template != nil }
 
 // readShape compiles the flags that shape JSON. They imply --json.
 func (a *app) readShape(command *cobra.Command) (err error) {
-	flags := a.flags.shape
+	flags := a.flags
 	given := slices.DeleteFunc([]string{"fields", "jq", "template"}, func(name string) bool { return !command.Flags().Changed(name) })
 	if len(given) == 0 {
 		return nil
@@ -60,16 +60,16 @@ func (a *app) readShape(command *cobra.Command) (err error) {
 	case format != nil && format.Changed && !slices.Contains([]string{formatJSON, formatNDJSON}, format.Value.String()):
 		return usage("Give only one of them.", "--%s and --format %s exclude each other", given[0], format.Value)
 	case format == nil || !format.Changed:
-		a.flags.json = true
+		a.flags.JSON = true
 	}
-	a.shape.fields = cleanList(flags.fields)
-	if flags.jq != "" {
-		if a.shape.query, err = compileQuery(flags.jq); err != nil {
+	a.shape.fields = cleanList(flags.Fields)
+	if flags.JQ != "" {
+		if a.shape.query, err = compileQuery(flags.JQ); err != nil {
 			return usage("Example: --jq '.results[].title'", "--jq: %v", err)
 		}
 	}
-	if flags.template != "" {
-		if a.shape.template, err = template.New("--template").Funcs(a.templateFunctions()).Parse(flags.template); err != nil {
+	if flags.Template != "" {
+		if a.shape.template, err = template.New("--template").Funcs(a.templateFunctions()).Parse(flags.Template); err != nil {
 			return usage(`Example: --template '{{range .results}}{{.title}}{{"\n"}}{{end}}'`, "%s", strings.TrimPrefix(err.Error(), "template: "))
 		}
 	}

@@ -49,12 +49,14 @@ type filesOutput struct {
 
 // skillInstaller writes a skill below one folder and never outside of it: links that lead out of the folder are errors.
 type skillInstaller struct {
-	app         *app
-	root        *os.Root
-	folder      string // the root as it is printed
-	text        string
-	force, copy bool
-	done        []installed
+	app    *app
+	root   *os.Root
+	folder string // the root as it is printed
+	text   string
+	Global bool `flag:"global,g" usage:"install for all projects, below the home folder"`
+	Copy   bool `flag:"copy" usage:"copy the skill for each program instead of linking it"`
+	Force  bool `flag:"force" usage:"replace a skill that was edited"`
+	done   []installed
 }
 
 // agentCommands returns the commands for AI agents.
@@ -63,14 +65,13 @@ func (a *app) agentCommands() []*cobra.Command {
 }
 
 func (a *app) installSkillCommand() *cobra.Command {
-	var global bool
 	var agents []string
 	installer := skillInstaller{app: a}
 	var command *cobra.Command
 	command = a.newCommand("install-skill", "Install the skill that teaches AI agents these commands",
 		traits{class: reads, json: prints(filesOutput{})}, func(context.Context, []string) (err error) {
 			folder := "."
-			if global {
+			if installer.Global {
 				if folder, err = a.homeFolder(); err != nil {
 					return err
 				}
@@ -85,17 +86,15 @@ func (a *app) installSkillCommand() *cobra.Command {
 				return err
 			}
 			installer.text = signed(commandSkill(command.Root()))
-			err = installer.install(programs, global)
+			err = installer.install(programs)
 			return errors.Join(err, a.printInstalled(installer.done))
 		})
 	flags := command.Flags()
-	flags.BoolVarP(&global, "global", "g", false, "install for all projects, below the home folder")
+	bindFlags(flags, &installer)
 	names := exslices.CastFunc(harnesses(), func(h harness) string { return h.name })
 	flags.StringSliceVarP(&agents, "agent", "a", []string{"claude-code"},
 		"also for this program (`NAME`): "+strings.Join(names, ", ")+"; repeatable")
 	a.register(command, "agent", fixed(names))
-	flags.BoolVar(&installer.copy, "copy", false, "copy the skill for each program instead of linking it")
-	flags.BoolVar(&installer.force, "force", false, "replace a skill that was edited")
 	return command
 }
 
@@ -127,7 +126,7 @@ func chosenHarnesses(names []string) (chosen []harness, err error) {
 }
 
 // install writes the skill, and links or copies it for each program. After an error with one program the others follow.
-func (i *skillInstaller) install(programs []harness, global bool) error {
+func (i *skillInstaller) install(programs []harness) error {
 	canonical := path.Join(skillsFolder, "quarry")
 	if err := i.write(canonical, "installed"); err != nil {
 		return err
@@ -135,7 +134,7 @@ func (i *skillInstaller) install(programs []harness, global bool) error {
 	var errs []error
 	for _, program := range programs {
 		folder := program.project
-		if global {
+		if i.Global {
 			folder = program.global
 		}
 		if folder == "" {
@@ -167,7 +166,7 @@ func (i *skillInstaller) write(folder, action string) error {
 			return nil
 		case isSigned(old):
 			action = "updated"
-		case !i.force:
+		case !i.Force:
 			return &Failure{Code: ExitGeneral, What: file + " was edited: not replaced",
 				Do: "To replace it with the skill of this version, add --force."}
 		default:
@@ -225,17 +224,17 @@ func (i *skillInstaller) link(link, canonical string) error {
 		if old, err := i.root.Readlink(link); err != nil || old != target {
 			return &Failure{Code: ExitGeneral, What: link + " is a link to " + old, Do: "Remove the link, then install the skill again."}
 		}
-		if !i.copy {
+		if !i.Copy {
 			i.note("unchanged", link, canonical)
 			return nil
 		}
 		if err := i.root.Remove(link); err != nil {
 			return i.failed(link, err)
 		}
-	case err == nil || i.copy:
+	case err == nil || i.Copy:
 		return i.write(link, "copied")
 	}
-	if i.copy {
+	if i.Copy {
 		return i.write(link, "copied")
 	}
 	if err := i.root.MkdirAll(path.Dir(link), 0o755); err != nil {
@@ -260,7 +259,7 @@ func (i *skillInstaller) failed(file string, err error) error {
 
 // printInstalled lists what was written.
 func (a *app) printInstalled(done []installed) error {
-	if a.flags.json {
+	if a.flags.JSON {
 		return a.printJSON(filesOutput{done, schemaVersion})
 	}
 	var b strings.Builder

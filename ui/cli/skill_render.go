@@ -38,7 +38,7 @@ func (a *app) skillCommand() *cobra.Command {
 	var render *cobra.Command
 	render = a.listing("render", "Write a skill with the sources that this token can search",
 		traits{class: reads, json: prints(filesOutput{})}, func(ctx context.Context, c *client.Client, choice target.Choice, _ []string) error {
-			if dir == "-" && a.flags.json {
+			if dir == "-" && a.flags.JSON {
 				return usage("Omit --json, or give a folder.", "--dir - prints the skill, which is not JSON")
 			}
 			snapshot, err := a.skillSnapshot(ctx, c)
@@ -226,7 +226,7 @@ func (a *app) writeSkill(dir, skill string) error {
 		return fmt.Errorf("write the skill: %w", err)
 	}
 	defer root.Close()
-	writer := skillInstaller{app: a, root: root, folder: dir, text: signed(skill), force: true}
+	writer := skillInstaller{app: a, root: root, folder: dir, text: signed(skill), Force: true}
 	err = writer.write(companySkill, "installed")
 	return errors.Join(err, a.printInstalled(writer.done))
 }

@@ -189,7 +189,7 @@ func (v *validation) print(failure *Failure) error {
 		code, status = failure.Code, "failed"
 	}
 	steps := v.describeSteps()
-	if v.app.flags.json {
+	if v.app.flags.JSON {
 		return v.app.printJSON(validateOutput{failure == nil, code, v.config, v.server, v.release, v.email, v.owner, v.permissions, steps,
 			schemaVersion})
 	}
@@ -246,7 +246,7 @@ const versionTime = 5 * time.Second
 // printVersion never fails: a version is asked for when something else already did.
 func (a *app) printVersion(ctx context.Context, _ []string) error {
 	server := a.serverVersion(ctx)
-	if a.flags.json {
+	if a.flags.JSON {
 		return a.printJSON(versionOutput{a.program.Version, a.program.Commit, a.program.Date, server, schemaVersion})
 	}
 	own := a.program.Version
@@ -259,8 +259,8 @@ func (a *app) printVersion(ctx context.Context, _ []string) error {
 
 func (a *app) serverVersion(ctx context.Context) string {
 	limit := versionTime
-	if a.flags.timeout > 0 {
-		limit = min(limit, a.flags.timeout)
+	if a.flags.Timeout > 0 {
+		limit = min(limit, a.flags.Timeout)
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -38,22 +38,24 @@ type ServeOptions struct {
 	LogJSON bool
 }
 
-// SSHOptions configure the explorer over SSH. Zero values mean those of the configuration.
+// SSHOptions configure the explorer over SSH, by the flags of quarry serve. Zero values mean those of the
+// configuration.
 type SSHOptions struct {
-	Address     string
-	Keys        string // authorized_keys file
-	Token, Open bool
-	HostKey     string // file; empty: the default
-	Limits      SSHLimits
+	Address string `flag:"ssh" usage:"serve the explorer over SSH at this address (<ADDR>), like :2222"`
+	Keys    string `flag:"ssh-keys" usage:"accept the keys in this <FILE>, each line with user=\"EMAIL\" or token=\"…\" first (also ssh.authorized_keys)"`
+	Token   bool   `flag:"ssh-token" usage:"accept access tokens (also ssh.token)"`
+	Open    bool   `flag:"ssh-open" usage:"accept everybody, for the public documents of a library (also ssh.open)"`
+	HostKey string `flag:"ssh-host-key" usage:"<FILE> of the host key, created if missing (default ssh_host_ed25519_key in the data folder)"`
+	Limits  SSHLimits
 }
 
 // SSHLimits bound what SSH visitors may use. A zero value is that of ssh.Defaults.
 type SSHLimits struct {
-	Sessions  int           // at once, in all
-	PerPerson int           // at once, of one person, or of one address for unknown visitors
-	Arrivals  int           // connections from one address per minute
-	Idle      time.Duration // without a key press
-	Total     time.Duration // of a session
+	Sessions  int           `flag:"ssh-sessions" usage:"concurrent sessions (<N>, default 250)"`
+	PerPerson int           `flag:"ssh-per-person" usage:"concurrent sessions per person, or per address with --ssh-open (<N>, default 10)"`
+	Arrivals  int           `flag:"ssh-arrivals" usage:"connections per address and minute (<N>, default 60)"`
+	Idle      time.Duration `flag:"ssh-idle" usage:"end idle sessions after this <DURATION> (default 30m)"`
+	Total     time.Duration `flag:"ssh-total" usage:"end sessions after this <DURATION> (default 12h)"`
 	Input     int64         // bytes of a connection
 	Known     time.Duration // between checks that a visitor is still admitted
 }
