@@ -21,9 +21,25 @@ type Engine interface {
 // tolerance is how far scores may be apart, relative to their size: engines may compute in single precision.
 const tolerance = 1e-4
 
-// CompareSearch asks both the same query and describes the first difference.
-func CompareSearch(ctx context.Context, o *Oracle, e Engine, q index.Query) error {
+// CompareSearch asks all the same query and describes the first difference. The oracle, which is slow, is asked once.
+func CompareSearch(ctx context.Context, o *Oracle, q index.Query, engines ...Engine) error {
 	want := o.Search(q)
+	return each(engines, func(e Engine) error { return compareAnswer(ctx, e, q, want) })
+}
+
+// each returns the first error of an engine, with the engine's number if there are several.
+func each(engines []Engine, compare func(Engine) error) error {
+	for i, e := range engines {
+		if err := compare(e); err != nil && len(engines) > 1 {
+			return fmt.Errorf("engine %d: %w", i, err)
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func compareAnswer(ctx context.Context, e Engine, q index.Query, want *Answer) error {
 	got, err := e.Search(ctx, q)
 	if err != nil {
 		return err

@@ -15,9 +15,13 @@ const secondStage = 200
 
 // CompareList asks for all pages of a list: together they must be all documents that match, each once, in order, and
 // each page must count them all.
-func CompareList(ctx context.Context, o *Oracle, e Engine, q index.Query, size int) error {
+func CompareList(ctx context.Context, o *Oracle, q index.Query, size int, engines ...Engine) error {
 	q.PerDocument, q.Count = 0, true
 	want := o.Search(q)
+	return each(engines, func(e Engine) error { return o.compareList(ctx, e, q, size, want) })
+}
+
+func (o *Oracle) compareList(ctx context.Context, e Engine, q index.Query, size int, want *Answer) error {
 	var all []index.Hit
 	for {
 		page := *q.List

@@ -92,14 +92,14 @@ func ask(t *testing.T, o *Oracle, s index.Snapshot, w *World, n int) {
 	ctx := context.Background()
 	for range n {
 		q := w.Query()
-		if err := CompareSearch(ctx, o, s, q); err != nil {
+		if err := CompareSearch(ctx, o, q, s); err != nil {
 			t.Fatalf("%+v:\n%v", q, err)
 		}
 		if err := CheckPromises(ctx, s, q, 1); err != nil {
 			t.Fatalf("%+v:\n%v", q, err)
 		}
 		list, size := w.List()
-		if err := CompareList(ctx, o, s, list, size); err != nil {
+		if err := CompareList(ctx, o, list, size, s); err != nil {
 			t.Fatalf("%+v, %+v, pages of %d:\n%v", list, *list.List, size, err)
 		}
 		f := w.Filter()
