@@ -93,23 +93,25 @@ func newWorld(t testing.TB) *world {
 // TestOnPostgres and TestOnWeaviate on a server.
 func openStores(t testing.TB, path string, now func() time.Time) (*directory.Directory, func(tenant string) (*chat.Store, error)) {
 	t.Helper()
-	people, err := directory.Open(t.Context(), path, false, directory.WithClock(now))
-	chats := func(string) (*chat.Store, error) { return chat.Open(context.Background(), "", now) }
-	if strings.HasPrefix(t.Name(), onPostgres) || strings.HasPrefix(t.Name(), onWeaviate) {
-		pool := postgrestest.Open(t, t.TempDir(), false)
-		people, err = directory.OpenServer(t.Context(), pool, directory.WithClock(now))
-		chats = func(tenant string) (*chat.Store, error) {
-			stores, err := chat.OpenServer(context.Background(), pool, now)
-			if err != nil {
-				return nil, err
-			}
-			return stores.Of(tenant), nil
+	if !strings.HasPrefix(t.Name(), onPostgres) && !strings.HasPrefix(t.Name(), onWeaviate) {
+		people, err := directory.Open(t.Context(), path, false, directory.WithClock(now))
+		if err != nil {
+			t.Fatal(err)
 		}
+		return people, func(string) (*chat.Store, error) { return chat.Open(context.Background(), "", now) }
 	}
+	pool := postgrestest.Open(t, t.TempDir(), false) // without a server it skips the test
+	people, err := directory.OpenServer(t.Context(), pool, directory.WithClock(now))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return people, chats
+	return people, func(tenant string) (*chat.Store, error) {
+		stores, err := chat.OpenServer(context.Background(), pool, now)
+		if err != nil {
+			return nil, err
+		}
+		return stores.Of(tenant), nil
+	}
 }
 
 const onPostgres = "TestOnPostgres/"
