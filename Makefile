@@ -25,9 +25,9 @@ build: ## Build bin/quarry
 TEST = $(GO) test -vet=off -ldflags=-s -timeout 30m
 
 # The compiler, the linker and the tests collect garbage a quarter as often: a fifth less processor time.
-test rights crash oracle long corpora race: export GOGC = 400
-test: ## Test every behaviour once; what only reads the code is `make lint`
-	$(TEST) -shuffle=on $$($(GO) list ./... | grep -v /tools/lint)
+test rights crash oracle long corpora race lint cross fuzz: export GOGC = 400
+test: ## Test every behaviour once; what only reads the code is `make lint`. REST=1 leaves out what long and crash test
+	$(TEST) -shuffle=on $$($(GO) list ./... | grep -vxF -e quarry/tools/lint $(if $(REST),$$(printf ' -e %s' quarry/internal/e2e $(LONG))))
 
 test-all: rights crash oracle long corpora race ## Test longer: random worlds, kills, the race detector
 
@@ -58,19 +58,15 @@ oracle: ## Compare 20,000 searches with a plain and slow searcher
 	$(SLOW) -run '^TestSearcherAgreesWithOracle$$' ./server/index/lexical
 
 crash: ## Kill commands two hundred times and three at once for a minute, fill a disk, add hostile files, flip bytes
-	$(SLOW) -run '^Test' -v ./internal/e2e
+	$(SLOW) -shuffle=on -run '^Test' -v ./internal/e2e
 	$(SLOW) -run 'Kill|FlippedByteIsFound' -v ./server/segments
 
-# Packages of the server and the explorer whose tests have a longer form, without the tests that the targets above and
-# corpora run; then such tests of other packages. tools/lint finds what is missing here.
-LONG = $$(grep -rlE --include='*_test.go' 'QUARRY_SLOW|testkit/longtest' server ui/explorer | xargs -n1 dirname | sort -u | sed 's|^|./|')
+# Packages whose tests have a longer form, with all their tests but those that the targets above and corpora run.
+# tools/lint finds what is missing here.
+LONG = $$(grep -rlE --include='*_test.go' 'QUARRY_SLOW|testkit/longtest' client server ui tools/quality | xargs -n1 dirname | sort -u | sed 's|^|quarry/|')
 ELSEWHERE = ^Test(Rights|SearcherAgreesWithOracle|Killed.*|EveryFlippedByteIsFound|CorporaAreSearchable|ManyFiles)$$
 long: ## Test more random worlds, bounds at their full size, every cut of an output, every key and action over SSH
-	$(SLOW) -skip '$(ELSEWHERE)' $(LONG)
-	$(SLOW) -run '^Test(EveryCutParses|CutAnswersStayWhole|CutLinesStayWhole)$$' ./ui/cli
-	$(SLOW) -run '^TestInProcessLeavesNoGoroutine$$' ./client
-	$(SLOW) -run '^TestAModelIsNoWorseThanNone$$' ./tools/quality
-	$(SLOW) -run '^Test(Attempts|Abuse|TheServerStopsBesideTheDeaf)$$' ./ui/ssh
+	$(SLOW) -shuffle=on -skip '$(ELSEWHERE)' $(LONG)
 
 # `make test` runs the seeds of the fuzz targets only: what new inputs find says nothing of the change at hand, so they
 # run each night. The number of runs bounds this, not a time. A few runs need no GUIDED, which compiles everything again.

@@ -10,8 +10,8 @@ import (
 )
 
 // TestLongerFormsRun requires each test that has a longer form to be run in it: by a line of the Makefile with $(SLOW) whose
-// pattern matches its name, or by tools/scale/test.sh, which says itself how long. Of the server and the
-// explorer, `make long` runs all tests but those of ELSEWHERE.
+// pattern matches its name, or by tools/scale/test.sh, which says itself how long. Of the folders
+// that LONG names, `make long` runs all tests but those of ELSEWHERE.
 func TestLongerFormsRun(t *testing.T) {
 	makefile := readFile(t, "../../Makefile")
 	patterns := map[string][]*regexp.Regexp{} // by folder
@@ -26,10 +26,12 @@ func TestLongerFormsRun(t *testing.T) {
 			}
 		}
 	}
+	folders := regexp.MustCompile(`(?m)^LONG = .*'QUARRY_SLOW\|testkit/longtest' ([^|]+) \|`).FindStringSubmatch(makefile)
 	elsewhere := regexp.MustCompile(`(?m)^ELSEWHERE = (.*)$`).FindStringSubmatch(makefile)
-	if len(patterns) < 4 || elsewhere == nil {
-		t.Fatalf("found only the patterns %v, and %v", patterns, elsewhere)
+	if len(patterns) < 4 || elsewhere == nil || folders == nil {
+		t.Fatalf("found only the patterns %v, %v and %v", patterns, folders, elsewhere)
 	}
+	long := regexp.MustCompile("^(" + strings.ReplaceAll(folders[1], " ", "|") + ")(/|$)")
 	notLong := regexp.MustCompile(strings.ReplaceAll(elsewhere[1], "$$", "$"))
 	tests := map[string]map[string]*ast.FuncDecl{} // functions of tests by folder and name
 	for _, f := range moduleFiles(t) {
@@ -52,7 +54,7 @@ func TestLongerFormsRun(t *testing.T) {
 				continue
 			}
 			count++
-			isLong := (strings.HasPrefix(folder, "server/") || strings.HasPrefix(folder, "ui/explorer")) && !notLong.MatchString(name)
+			isLong := long.MatchString(folder) && !notLong.MatchString(name)
 			if !isLong && !slices.ContainsFunc(patterns[folder], func(r *regexp.Regexp) bool { return r.MatchString(name) }) {
 				t.Errorf("%s: no target of the Makefile runs %s in its longer form", folder, name)
 			}
