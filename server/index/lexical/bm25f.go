@@ -25,7 +25,7 @@ type scoring struct {
 }
 
 // score runs the first stage over a part. The scores and words are in the run's scratch until the next part.
-func (r *run) score(part int, p *plan) (*scoring, error) {
+func (r *run) score(part int, p *plan) *scoring {
 	reader := r.reader(part)
 	params := &r.s.params
 	s := &scoring{
@@ -38,14 +38,10 @@ func (r *run) score(part int, p *plan) (*scoring, error) {
 	}
 	r.grow(reader)
 	for i := range p.words {
-		if err := r.ctx.Err(); err != nil {
-			return nil, err
-		}
-		if err := s.word(&p.words[i]); err != nil {
-			return nil, err
-		}
+		r.check()
+		s.word(&p.words[i])
 	}
-	return s, nil
+	return s
 }
 
 // grow makes room for a part; what there is, is zero already.
@@ -77,10 +73,11 @@ func (r *run) lengths(reader *segment.Reader) []float32 {
 }
 
 // word adds one word.
-func (s *scoring) word(w *word) error {
+func (s *scoring) word(w *word) {
 	factor := float32(w.weight * w.idf * (s.r.s.params.K1 + 1))
 	if w.Prefix || len(w.forms) > 0 {
-		return s.groupOf(w, factor)
+		s.groupOf(w, factor)
+		return
 	}
 	var most segment.Term
 	var others []segment.Term // as most words have second terms in a library of several languages
@@ -101,7 +98,6 @@ func (s *scoring) word(w *word) error {
 	if len(others) > 0 {
 		s.ungroup(factor, float32(w.bonus), w.bits)
 	}
-	return nil
 }
 
 // term adds the postings of a term, with those of a group that it belongs to.

@@ -31,9 +31,8 @@ const (
 // correct replaces each word that no document contains which the caller may see by a near one that some do. Phrases are
 // meant as they are written.
 func (r *run) correct(words []analysis.QueryWord) (
-	[]analysis.QueryWord, []index.Correction, error) {
-	var changes []index.Correction
-	corrected := make([]analysis.QueryWord, 0, len(words))
+	corrected []analysis.QueryWord, changes []index.Correction) {
+	corrected = make([]analysis.QueryWord, 0, len(words))
 	tried := 0
 	for _, w := range words[:min(len(words), maxWords)] {
 		corrected = append(corrected, w)
@@ -43,32 +42,21 @@ func (r *run) correct(words []analysis.QueryWord) (
 		if r.visible(w) {
 			continue
 		}
-		if err := r.ctx.Err(); err != nil {
-			return nil, nil, err
-		}
+		r.check()
 		if tried++; tried > maxCorrected {
 			break
 		}
-		parts, err := r.split(w)
-		if err != nil {
-			return nil, nil, err
-		}
-		if parts != nil {
+		if parts := r.split(w); parts != nil {
 			changes = append(changes, index.Correction{From: w.Surface, To: parts[0].Surface + " " + parts[1].Surface})
 			corrected = append(corrected[:len(corrected)-1], parts...)
 			continue
 		}
-		to, err := r.nearest(w)
-		if err != nil {
-			return nil, nil, err
+		if to := r.nearest(w); to != "" {
+			changes = append(changes, index.Correction{From: w.Surface, To: to})
+			corrected[len(corrected)-1] = r.respelt(w, to)[0]
 		}
-		if to == "" {
-			continue
-		}
-		changes = append(changes, index.Correction{From: w.Surface, To: to})
-		corrected[len(corrected)-1] = r.respelt(w, to)[0]
 	}
-	return corrected, changes, nil
+	return corrected, changes
 }
 
 // correctable reports whether a word is long enough and made of letters alone.
@@ -110,14 +98,13 @@ func (r *run) anyIn(terms []string) bool {
 // (Kernighan, Church and Gale, A spelling correction program based on a noisy channel model, COLING 1990), it has the
 // highest frequency times probability of its typos. Stop words are never meant: they add nothing to a query. The
 // documents that the caller may see are counted only for what may be likelier than those before.
-func (r *run) nearest(w analysis.QueryWord) (best string, err error) {
+func (r *run) nearest(w analysis.QueryWord) (best string) {
 	type candidate struct {
 		neighbour
 		typing, likelihood float64 // as if the caller saw all documents
 	}
-	near, err := r.near(w.Surface, maxTypos)
 	var all []candidate
-	for _, n := range near {
+	for _, n := range r.near(w.Surface, maxTypos) {
 		if p := typing(w, n); p > 0 {
 			all = append(all, candidate{n, p, float64(n.documents) * p})
 		}
@@ -133,7 +120,7 @@ func (r *run) nearest(w analysis.QueryWord) (best string, err error) {
 			best, most = c.surface, likelihood
 		}
 	}
-	return best, err
+	return best
 }
 
 // typing returns the probability that n was typed as w, relative to other words; 0 if it is not considered. A word may
@@ -164,19 +151,19 @@ type neighbour struct {
 
 // near returns the surfaces of letters alone that are at most limit typos away from a word, as levenshtein counts them,
 // with all of their documents. It skips most of the vocabulary: 5 ms over a million passages.
-func (r *run) near(word string, limit int) (all []neighbour, err error) {
+func (r *run) near(word string, limit int) (all []neighbour) {
 	if r.far != nil {
 		automaton := newLevenshtein(word, limit)
-		err = r.far.Near(automaton, func(s Surface) {
+		fail(r.far.Near(automaton, func(s Surface) {
 			if correctable(s.Surface) {
 				all = append(all, neighbour{counted{s.Surface, s.Term, s.Documents}, automaton.typos()})
 			}
-		})
-		return all, err
+		}))
+		return all
 	}
 	found := make(map[string]*neighbour)
 	var mutex sync.Mutex
-	err = r.eachPart(sharedPostings, func(r *run, part int) error {
+	r.eachPart(sharedPostings, func(r *run, part int) {
 		automaton := newLevenshtein(word, limit)
 		delta := r.s.parts[part].Delta
 		r.reader(part).Matching(automaton, func(s segment.Surface) {
@@ -195,12 +182,11 @@ func (r *run) near(word string, limit int) (all []neighbour, err error) {
 				at.documents -= delta.Surfaces[s.Surface]
 			}
 		})
-		return nil
 	})
 	for _, s := range found {
 		if s.documents > 0 {
 			all = append(all, *s)
 		}
 	}
-	return all, err
+	return all
 }

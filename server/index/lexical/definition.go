@@ -90,13 +90,9 @@ func (r *run) acronyms(query string) (found []analysis.QueryWord) {
 }
 
 // addForms adds the chunks with a long form of a word to those of its terms.
-func (s *scoring) addForms(w *word) error {
+func (s *scoring) addForms(w *word) {
 	for _, form := range w.forms {
-		all, err := s.formed(form)
-		if err != nil {
-			return err
-		}
-		for _, at := range all {
+		for _, at := range s.formed(form) {
 			f := float32(at.times)
 			if at.titled {
 				f += s.title
@@ -108,7 +104,6 @@ func (s *scoring) addForms(w *word) error {
 			s.r.pages[at.chunk/pageChunks] = true
 		}
 	}
-	return nil
 }
 
 // formedChunk is a chunk with a long form.
@@ -119,7 +114,7 @@ type formedChunk struct {
 
 // formed returns the chunks with a long form, which are remembered: those of frequent words take as long as the rest of a
 // question.
-func (s *scoring) formed(form []phraseTerm) (all []formedChunk, err error) {
+func (s *scoring) formed(form []phraseTerm) (all []formedChunk) {
 	var key strings.Builder
 	for _, word := range form {
 		for _, term := range word.terms {
@@ -129,16 +124,14 @@ func (s *scoring) formed(form []phraseTerm) (all []formedChunk, err error) {
 	}
 	known := remembered[[]formedChunk](s.reader)
 	if all, ok := known.Get(key.String()); ok {
-		return all, nil
+		return all
 	}
 	every := func(uint32) bool { return true }
-	err = s.r.occurrences(s.part, form, every, func(chunk uint32, times int, titled bool) {
+	s.r.occurrences(s.part, form, every, func(chunk uint32, times int, titled bool) {
 		all = append(all, formedChunk{chunk, uint32(times), titled})
 	})
-	if err == nil {
-		known.Add(key.String(), all)
-	}
-	return all, err
+	known.Add(key.String(), all)
+	return all
 }
 
 // longForm is a phrase of the query, or what a word of it stands for, as a highlighter finds it, word by word: how many

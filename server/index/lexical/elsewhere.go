@@ -85,16 +85,24 @@ func (r *run) reach(access index.Access) {
 // failure is a failed call of Elsewhere, on its way to answer.
 type failure struct{ err error }
 
-// must returns a value, or ends the run with the error.
-func must[T any](value T, err error) T {
+// fail ends the run with an error; nil does not.
+func fail(err error) {
 	if err != nil {
 		panic(failure{err})
 	}
+}
+
+// check ends the run once its caller has given up.
+func (r *run) check() { fail(r.ctx.Err()) }
+
+// must returns a value, or ends the run with the error.
+func must[T any](value T, err error) T {
+	fail(err)
 	return value
 }
 
 // catch calls f and returns the error that ended it.
-func catch(f func() error) (err error) {
+func catch(f func()) (err error) {
 	defer func() {
 		switch cause := recover().(type) {
 		case nil:
@@ -104,7 +112,8 @@ func catch(f func() error) (err error) {
 			panic(cause)
 		}
 	}()
-	return f()
+	f()
+	return nil
 }
 
 // wanted is what a plan needs at a level.
@@ -132,19 +141,18 @@ func wantedPhrases(phrases [][]phraseTerm) (all [][]WantedForm) {
 }
 
 // fetched calls f with the documents that are wanted as the run's parts, and with how many come before them in a list.
-func (r *run) fetched(wanted Wanted, f func(before int) error) error {
+func (r *run) fetched(wanted Wanted, f func(before int)) {
 	if r.far == nil {
-		return f(0)
+		f(0)
+		return
 	}
 	parts, before, err := r.far.Fetch(wanted)
-	if err != nil {
-		return err
-	}
+	fail(err)
 	all, far := r.s, r.far
 	r.s = searcherOf(parts, all.stats, all.params)
 	r.far, r.terms, r.seen = nil, make([]knownTerms, len(r.s.parts)), nil
 	defer func() { r.s, r.far, r.terms, r.seen, r.reading = all, far, nil, nil, 0 }()
-	return f(before)
+	f(before)
 }
 
 // mostFrequent yields the surfaces elsewhere that begin with a prefix, those that most documents contain first. They
@@ -197,15 +205,12 @@ func (r *run) rarest(all []counted) (rare []counted) {
 
 // Keep returns the hits that a query's filter, phrases and exclusions admit among the parts of s, as Nearest would.
 func (s *Searcher) Keep(ctx context.Context, query index.Query, hits []index.Hit) ([]index.Hit, error) {
-	return answer(ctx, s, "check the passages found", func(r *run) ([]index.Hit, error) {
+	return answer(ctx, s, "check the passages found", func(r *run) []index.Hit {
 		p := r.restricting(&query)
 		var all []candidate
 		for part := range s.parts {
 			f := r.filter(part, &query.Filter)
-			phrases, err := r.restrict(part, p, f)
-			if err != nil {
-				return nil, err
-			}
+			phrases := r.restrict(part, p, f)
 			for _, hit := range hits {
 				d, ok := r.reader(part).Lookup(hit.DocumentID)
 				if !ok || !f.pass.Has(d) {
@@ -217,13 +222,13 @@ func (s *Searcher) Keep(ctx context.Context, query index.Query, hits []index.Hit
 				}
 			}
 		}
-		return r.nearPassages(r.firstOfEach(all, query.PerDocument)), nil
+		return r.nearPassages(r.firstOfEach(all, query.PerDocument))
 	})
 }
 
 // levelElsewhere finds the level of a query: the first that a document reaches, else LevelAny. Whether one reaches that is
 // only looked up for corrected words.
-func (r *run) levelElsewhere(p *plan, q *index.Query) (level index.Level, reached bool, err error) {
+func (r *run) levelElsewhere(p *plan, q *index.Query) (level index.Level, reached bool) {
 	scoped := *q
 	scoped.Filter = q.ScopeFilter()
 	for level = p.first(); level > index.LevelAny || level == index.LevelAny && p.corrected; level-- {
@@ -231,15 +236,12 @@ func (r *run) levelElsewhere(p *plan, q *index.Query) (level index.Level, reache
 		scoped.List = &index.List{Documents: p.enoughOf(level), Order: index.Newest}
 		wanted := p.wanted(&scoped, level)
 		wanted.Titles = 0
-		err := r.fetched(wanted, func(int) error {
-			found, err = r.list(p, &scoped, 0)
-			return err
-		})
-		if err != nil || found.reached && found.level >= level {
-			return level, true, err
+		r.fetched(wanted, func(int) { found = r.list(p, &scoped, 0) })
+		if found.reached && found.level >= level {
+			return level, true
 		}
 	}
-	return index.LevelAny, false, nil
+	return index.LevelAny, false
 }
 
 // Extend returns what a search matched, with more parts of which all documents that pass its filter match.

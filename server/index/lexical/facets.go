@@ -58,7 +58,7 @@ func (m *matched) Count(ctx context.Context) (index.Counts, error) {
 	return answer(ctx, m.s, "count what matched", m.count)
 }
 
-func (m *matched) count(r *run) (index.Counts, error) {
+func (m *matched) count(r *run) index.Counts {
 	var mutex sync.Mutex
 	t, documents := r.tally(), 0
 	var named *tally
@@ -68,7 +68,7 @@ func (m *matched) count(r *run) (index.Counts, error) {
 	for _, matches := range m.parts {
 		documents += matches.passing + len(matches.failing)
 	}
-	err := r.eachPart(int64(documents), func(r *run, part int) error {
+	r.eachPart(int64(documents), func(r *run, part int) {
 		matches, counter := &m.parts[part], r.counter(part)
 		if matches.pass == nil { // of Extend
 			matches = &partMatches{pass: r.filter(part, &m.filter).pass}
@@ -82,7 +82,7 @@ func (m *matched) count(r *run) (index.Counts, error) {
 		t.addWide(r, part, matches, counter)
 		mutex.Unlock()
 		if named == nil {
-			return nil
+			return
 		}
 		counter = r.counter(part)
 		for _, id := range m.filter.Documents {
@@ -93,17 +93,16 @@ func (m *matched) count(r *run) (index.Counts, error) {
 		mutex.Lock()
 		defer mutex.Unlock()
 		named.add(part, counter)
-		return nil
 	})
 	if named != nil {
 		t.addNamed(named)
 	}
-	return t.counts(), err
+	return t.counts()
 }
 
 // Has implements index.Matched.
 func (m *matched) Has(ctx context.Context, ids []string) (map[string]bool, error) {
-	return answer(ctx, m.s, "look up what matched", func(r *run) (map[string]bool, error) {
+	return answer(ctx, m.s, "look up what matched", func(r *run) map[string]bool {
 		has := make(map[string]bool, len(ids))
 		for part := range m.parts {
 			for _, id := range ids {
@@ -112,18 +111,16 @@ func (m *matched) Has(ctx context.Context, ids []string) (map[string]bool, error
 				}
 			}
 		}
-		return has, nil
+		return has
 	})
 }
 
 // Facets implements index.Snapshot.
 func (s *Searcher) Facets(ctx context.Context, filter index.Filter) (index.Counts, error) {
-	return answer(ctx, s, "count facets", func(r *run) (index.Counts, error) {
+	return answer(ctx, s, "count facets", func(r *run) index.Counts {
 		m := &matched{s: s, filter: filter}
 		for part := range s.parts {
-			if err := r.ctx.Err(); err != nil {
-				return index.Counts{}, err
-			}
+			r.check()
 			f := r.filter(part, &filter)
 			m.parts = append(m.parts, f.sort(f.required, true))
 		}

@@ -28,13 +28,10 @@ func remembered[T any](reader *segment.Reader) *lru.Cache[string, T] {
 }
 
 // groupOf adds the terms of a word, and its long forms, as if they were one.
-func (s *scoring) groupOf(w *word, factor float32) error {
+func (s *scoring) groupOf(w *word, factor float32) {
 	s.gatherAll(w.terms, w.bits)
-	if err := s.addForms(w); err != nil {
-		return err
-	}
+	s.addForms(w)
 	s.ungroup(factor, float32(w.bonus), w.bits)
-	return nil
 }
 
 // ungroup adds the scores of the chunks that are left in the group.

@@ -11,9 +11,8 @@ import (
 
 // Nearest implements index.Snapshot. Parts without vectors of that model have none.
 func (s *Searcher) Nearest(ctx context.Context, vector index.Vector, query index.Query) ([]index.Hit, error) {
-	return answer(ctx, s, "search by vector", func(r *run) ([]index.Hit, error) {
-		all, err := r.nearestOf(vector, &query)
-		return r.nearPassages(all), err
+	return answer(ctx, s, "search by vector", func(r *run) []index.Hit {
+		return r.nearPassages(r.nearestOf(vector, &query))
 	})
 }
 
@@ -58,33 +57,24 @@ func (r *run) restricting(q *index.Query) *plan {
 	return r.plan(nil, words, &restricting)
 }
 
-func (r *run) nearestOf(wanted index.Vector, q *index.Query) ([]candidate, error) {
+func (r *run) nearestOf(wanted index.Vector, q *index.Query) (all []candidate) {
 	limit := max(0, min(q.Limit, maxLimit))
 	p := r.restricting(q)
-	var all []candidate
 	for part := range r.s.parts {
-		if err := r.ctx.Err(); err != nil {
-			return nil, err
-		}
+		r.check()
 		file := r.s.parts[part].Vectors
 		if file == nil || r.s.parts[part].Model != wanted.Model || file.Dimensions() != len(wanted.Values) || limit == 0 {
 			continue
 		}
 		f := r.filter(part, &q.Filter)
-		phrases, err := r.restrict(part, p, f)
-		if err != nil {
-			return nil, err
-		}
-		err = segment.Protect(file.Name, func() error {
+		phrases := r.restrict(part, p, f)
+		fail(segment.Protect(file.Name, func() error {
 			all = append(all, r.nearestIn(part, file, wanted.Values, f, phrases, limit, q.PerDocument)...)
 			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
+		}))
 		all = r.cut(all, limit)
 	}
-	return all, nil
+	return all
 }
 
 // nearestIn returns the best of one part. When few documents fill what was looked at, more is looked at.

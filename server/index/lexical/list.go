@@ -17,15 +17,12 @@ const ofBest = 1 << 32
 // list answers a query with a page of the documents that matched. By score, the order is that of a search for passages:
 // first the documents of the best candidates, by both stages, then all others by the first one; so it does not depend
 // on the page. While a page is found, each document before it takes 48 bytes, twice at most.
-func (r *run) list(p *plan, q *index.Query, offset int) (*found, error) {
+func (r *run) list(p *plan, q *index.Query, offset int) *found {
 	offset, depth := max(0, offset), 0
 	if q.List.Order == index.ByScore && !p.browses {
 		depth = candidates
 	}
-	out, err := r.matchParts(p, q, depth, q.List.Until())
-	if err != nil {
-		return nil, err
-	}
+	out := r.matchParts(p, q, depth, q.List.Until())
 	best, among := r.fewEach(r.cut(out.hits, len(out.hits)), 1), make(map[place]bool)
 	for _, c := range best {
 		among[place{c.part, c.document}] = true
@@ -51,7 +48,7 @@ func (r *run) list(p *plan, q *index.Query, offset int) (*found, error) {
 		out.hits = append(out.hits, candidate{part: int(l.part), document: int(l.document), chunk: int(l.chunk),
 			first: l.score, score: float64(l.score), holds: l.holds})
 	}
-	return out, nil
+	return out
 }
 
 // fold leaves the first document of each group.

@@ -146,7 +146,7 @@ func (p postings) titles(chunk uint32) (n uint32) {
 // (0 for a single word in any form), and whether the title has the words. Comparing positions is what takes the time,
 // so that chunks that are not wanted cost little.
 func (r *run) occurrences(part int, phrase []phraseTerm, wanted func(chunk uint32) bool,
-	yield func(chunk uint32, times int, titled bool)) error {
+	yield func(chunk uint32, times int, titled bool)) {
 	lists := make([]postings, len(phrase))
 	rarest := 0
 	for i, term := range phrase {
@@ -165,12 +165,12 @@ func (r *run) occurrences(part int, phrase []phraseTerm, wanted func(chunk uint3
 	var others []uint32
 	target := uint32(0)
 	for n := 0; ; n++ {
-		if n%4096 == 0 && r.ctx.Err() != nil {
-			return r.ctx.Err()
+		if n%4096 == 0 {
+			r.check()
 		}
 		chunk := lists[rarest].seek(target)
 		if chunk == noChunk {
-			return nil
+			return
 		}
 		next := chunk
 		for i := 0; i < len(lists) && next == chunk; i++ {
@@ -178,7 +178,7 @@ func (r *run) occurrences(part int, phrase []phraseTerm, wanted func(chunk uint3
 		}
 		if next > chunk { // a list is further ahead, or at the end
 			if next == noChunk {
-				return nil
+				return
 			}
 			target = next
 			continue
@@ -211,13 +211,12 @@ func matches(phrase []phraseTerm, lists []postings, chunk uint32, starts, others
 
 // restrict takes what the phrases and exclusions of the plan rule out from the filter and its scope. It returns the
 // chunks that contain a phrase; nil if there is no phrase.
-func (r *run) restrict(part int, p *plan, f *partFilter) (segment.Bits, error) {
+func (r *run) restrict(part int, p *plan, f *partFilter) (chunks segment.Bits) {
 	if len(p.phrases)+len(p.exclude) == 0 {
-		return nil, nil
+		return nil
 	}
 	reader := r.reader(part)
 	owners := reader.Owners()
-	var chunks segment.Bits
 	if len(p.phrases) > 0 {
 		chunks = r.bitmap(reader.Chunks())
 	}
@@ -229,25 +228,19 @@ func (r *run) restrict(part int, p *plan, f *partFilter) (segment.Bits, error) {
 	documents := r.documents(part)
 	for _, phrase := range p.phrases {
 		clear(documents)
-		err := r.occurrences(part, phrase, possible, func(chunk uint32, _ int, _ bool) {
+		r.occurrences(part, phrase, possible, func(chunk uint32, _ int, _ bool) {
 			chunks.Add(int(chunk))
 			documents.Add(owners.Of(int(chunk)))
 		})
-		if err != nil {
-			return nil, err
-		}
 		among.And(documents)
 	}
 	for _, phrase := range p.exclude {
-		err := r.occurrences(part, phrase, possible, func(chunk uint32, _ int, _ bool) {
+		r.occurrences(part, phrase, possible, func(chunk uint32, _ int, _ bool) {
 			among.Remove(owners.Of(int(chunk)))
 		})
-		if err != nil {
-			return nil, err
-		}
 	}
 	f.required.And(among)
 	f.scope.And(among)
 	f.narrow(r, part)
-	return chunks, nil
+	return chunks
 }

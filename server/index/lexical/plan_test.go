@@ -31,7 +31,7 @@ func TestFrequent(t *testing.T) {
 	enough := 0
 	for _, prefix := range []string{"s", "sa", "sb", "a", "q", "zz", "sax"} {
 		for _, access := range []index.Access{{All: true}, w.Access(), {}} {
-			_, err := answer(context.Background(), s, "test", func(r *run) (bool, error) {
+			_, err := answer(context.Background(), s, "test", func(r *run) bool {
 				r.reach(access)
 				wanted := func(surface string) bool { return r.shows(surface) }
 				best := bestSurfaces{limit: maxExpansions}
@@ -48,7 +48,7 @@ func TestFrequent(t *testing.T) {
 				if known, _ := s.frequents.Load(prefix); ok && len(known.([]counted)) == maxFrequent {
 					enough++
 				}
-				return true, nil
+				return true
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -9,20 +9,19 @@ import (
 )
 
 // rerank adds the second stage to the candidates' scores.
-func (r *run) rerank(p *plan, all []candidate, explain bool) error {
+func (r *run) rerank(p *plan, all []candidate, explain bool) {
 	slices.SortFunc(all, func(a, b candidate) int { return cmp.Or(a.part-b.part, a.chunk-b.chunk) })
 	starts := make([]int, len(r.s.parts)+1) // found first: while parts are scored, other candidates may not be read
 	for part := range starts {
 		starts[part], _ = slices.BinarySearchFunc(all, part, func(c candidate, part int) int { return c.part - part })
 	}
 	const postingsEach = 64 // that finding a word in a candidate costs
-	return r.eachPart(int64(postingsEach*len(all)*len(p.words)), func(r *run, part int) error {
+	r.eachPart(int64(postingsEach*len(all)*len(p.words)), func(r *run, part int) {
 		from, to := starts[part], starts[part+1]
 		if from < to {
 			stage := &second{r: r, p: p, reader: r.reader(part), all: all[from:to], finds: &r.finds}
 			stage.run(explain)
 		}
-		return nil
 	})
 }
 

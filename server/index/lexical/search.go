@@ -4,7 +4,6 @@ package lexical
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -72,58 +71,52 @@ func (p *Part) live(ordinal int) bool {
 
 // Admits reports whether a document is live, and whether it is not hidden and access admits it.
 func (s *Searcher) Admits(documentID string, access index.Access) (live, admitted bool, err error) {
-	admitted, err = answer(context.Background(), s, "look up a document", func(r *run) (bool, error) {
+	admitted, err = answer(context.Background(), s, "look up a document", func(r *run) bool {
 		for part := range s.parts {
 			ordinal, ok := r.reader(part).Lookup(documentID)
 			if ok && s.parts[part].live(ordinal) {
 				live = true
-				return r.rightsIn(part, access).Has(ordinal), nil
+				return r.rightsIn(part, access).Has(ordinal)
 			}
 		}
-		return false, nil
+		return false
 	})
 	return live, admitted, err
 }
 
 // Search implements index.Snapshot.
 func (s *Searcher) Search(ctx context.Context, query index.Query) (index.Result, error) {
-	return answer(ctx, s, "search", func(r *run) (index.Result, error) { return r.search(&query) })
+	return answer(ctx, s, "search", func(r *run) index.Result { return r.search(&query) })
 }
 
 // search answers a query without the stop words of its language, unless no document has one of the other words.
-func (r *run) search(q *index.Query) (index.Result, error) {
+func (r *run) search(q *index.Query) index.Result {
 	r.reach(q.Filter.Access)
 	l := r.languages().of(q.Text)
-	result, found, err := r.searchIn(l, q)
-	if err == nil && l != nil && found.nothing() {
-		result, _, err = r.searchIn(nil, q)
+	result, found := r.searchIn(l, q)
+	if l != nil && found.nothing() {
+		result, _ = r.searchIn(nil, q)
 	}
-	return result, err
+	return result
 }
 
 // searchIn answers a query in a language, with its unknown words corrected if a document of its scope has one of the
 // words then, whatever its filter leaves of them: otherwise a filter that leaves none would show what other words match.
-func (r *run) searchIn(l *analysis.Language, q *index.Query) (index.Result, *found, error) {
+func (r *run) searchIn(l *analysis.Language, q *index.Query) (index.Result, *found) {
 	words, kept := r.typed(l, q)
 	var terms []string
 	for _, w := range words {
 		terms = append(append(terms, w.Term), w.Stems...)
 	}
 	r.lookUp(terms)
-	corrected, corrections, err := r.correct(words)
-	if err != nil {
-		return index.Result{}, nil, err
-	}
+	corrected, corrections := r.correct(words)
 	p := r.plan(l, corrected, q)
 	p.asTyped(corrections)
-	found, err := r.execute(p, q)
-	if err == nil && p.corrected && found.nothing() {
+	found := r.execute(p, q)
+	if p.corrected && found.nothing() {
 		corrections, p = nil, r.plan(l, words, q)
 		p.asTyped(nil)
-		found, err = r.execute(p, q)
-	}
-	if err != nil {
-		return index.Result{}, nil, err
+		found = r.execute(p, q)
 	}
 	result := index.Result{Hits: found.passages, Corrections: corrections, Kept: kept, Level: found.level,
 		Documents: found.documents, All: found.all, Before: found.before, Words: p.counted,
@@ -141,7 +134,7 @@ func (r *run) searchIn(l *analysis.Language, q *index.Query) (index.Result, *fou
 	if q.Count {
 		result.Matched = &matched{s: found.searcher, filter: q.Filter, parts: found.matched}
 	}
-	return result, found, nil
+	return result, found
 }
 
 // found is what a plan led to.
@@ -162,21 +155,17 @@ type found struct {
 func (f *found) nothing() bool { return !f.reached && len(f.hits) == 0 && f.documents == 0 }
 
 // execute runs a plan over all parts.
-func (r *run) execute(p *plan, q *index.Query) (out *found, err error) {
+func (r *run) execute(p *plan, q *index.Query) (out *found) {
 	reached := false
 	if r.far != nil && len(p.counted) > 0 {
-		if p.reached, reached, err = r.levelElsewhere(p, q); err != nil {
-			return nil, err
-		}
+		p.reached, reached = r.levelElsewhere(p, q)
 	}
-	err = r.fetched(p.wanted(q, p.reached), func(before int) error {
-		if out, err = r.executeHere(p, q, before); err == nil {
-			out.reached = out.reached || reached
-			out.searcher, out.passages, out.before = r.s, r.passages(p, out.hits), out.before+before
-		}
-		return err
+	r.fetched(p.wanted(q, p.reached), func(before int) {
+		out = r.executeHere(p, q, before)
+		out.reached = out.reached || reached
+		out.searcher, out.passages, out.before = r.s, r.passages(p, out.hits), out.before+before
 	})
-	return out, err
+	return out
 }
 
 // contribution is what a part has.
@@ -188,7 +177,7 @@ type contribution struct {
 	listed  []listed
 }
 
-func (r *run) executeHere(p *plan, q *index.Query, before int) (*found, error) {
+func (r *run) executeHere(p *plan, q *index.Query, before int) *found {
 	if q.List != nil {
 		return r.list(p, q, q.List.Offset-before)
 	}
@@ -197,27 +186,21 @@ func (r *run) executeHere(p *plan, q *index.Query, before int) (*found, error) {
 	if limit == 0 {
 		depth = 0
 	}
-	out, err := r.matchParts(p, q, depth, 0)
-	if err != nil {
-		return nil, err
-	}
+	out := r.matchParts(p, q, depth, 0)
 	out.hits = r.firstOfEach(out.hits, q.PerDocument)
 	out.hits = out.hits[:min(len(out.hits), limit)]
-	return out, nil
+	return out
 }
 
 // matchParts finds what matches in all parts, and of that the best passages by both stages, as many as depth, and the
 // first documents of a list.
-func (r *run) matchParts(p *plan, q *index.Query, depth, documents int) (*found, error) {
+func (r *run) matchParts(p *plan, q *index.Query, depth, documents int) *found {
 	var mutex sync.Mutex
 	out := &found{level: p.reached}
 	parts, total := make([]contribution, len(r.s.parts)), reached{}
 	leaders := best{limit: depth} // over all parts so far, at the level so far
-	contribute := func(r *run, part int) error {
-		s, f, phrases, err := r.scored(part, p, q)
-		if err != nil {
-			return err
-		}
+	contribute := func(r *run, part int) {
+		s, f, phrases := r.scored(part, p, q)
 		counts := s.reaches(f)
 		mutex.Lock()
 		if !parts[part].counted {
@@ -246,13 +229,9 @@ func (r *run) matchParts(p *plan, q *index.Query, depth, documents int) (*found,
 			}
 		}
 		parts[part] = c
-		return nil
 	}
 	// To choose the best and to count, a score of each chunk is looked at, which costs half of a posting.
-	err := r.eachPart(p.postings+r.s.stats.Chunks/2, contribute)
-	if err != nil {
-		return nil, err
-	}
+	r.eachPart(p.postings+r.s.stats.Chunks/2, contribute)
 	chosen := 0
 	for part := range parts {
 		chosen += len(parts[part].chosen)
@@ -260,9 +239,7 @@ func (r *run) matchParts(p *plan, q *index.Query, depth, documents int) (*found,
 	out.hits = make([]candidate, 0, chosen)
 	for part := range parts {
 		if parts[part].level < out.level { // other parts showed that what matches in this one does not
-			if err := contribute(r, part); err != nil {
-				return nil, err
-			}
+			contribute(r, part)
 		}
 		c := &parts[part]
 		out.hits, out.listed = append(out.hits, c.chosen...), append(out.listed, c.listed...)
@@ -277,21 +254,17 @@ func (r *run) matchParts(p *plan, q *index.Query, depth, documents int) (*found,
 			out.hits = r.cut(out.hits, depth)
 		}
 	}
-	return out, r.rerank(p, out.hits, q.Explain)
+	r.rerank(p, out.hits, q.Explain)
+	return out
 }
 
 // scored runs the first stage over a part with its filter; phrases bounds the chunks, where there are any.
-func (r *run) scored(part int, p *plan, q *index.Query) (s *scoring, f *partFilter, phrases segment.Bits, err error) {
-	if err := r.ctx.Err(); err != nil {
-		return nil, nil, nil, err
-	}
+func (r *run) scored(part int, p *plan, q *index.Query) (s *scoring, f *partFilter, phrases segment.Bits) {
+	r.check()
 	f = r.filter(part, &q.Filter)
 	f.scope = r.scope(part, q, f.required)
-	if phrases, err = r.restrict(part, p, f); err != nil {
-		return nil, nil, nil, err
-	}
-	s, err = r.score(part, p)
-	return s, f, phrases, err
+	phrases = r.restrict(part, p, f)
+	return r.score(part, p), f, phrases
 }
 
 // scope returns the documents of a part that decide the level of a query, but for its phrases and exclusions. It bounds
@@ -389,34 +362,28 @@ const sharedPostings = 20_000
 
 // eachPart calls do for each part. Where there are many postings, processors that help no other search take parts, too,
 // each with a run of its own.
-func (r *run) eachPart(postings int64, do func(r *run, part int) error) (err error) {
+func (r *run) eachPart(postings int64, do func(r *run, part int)) {
 	var next atomic.Int64
-	work := func(r *run) error {
+	work := func(r *run) struct{} {
 		for part := int(next.Add(1)) - 1; part < len(r.s.parts); part = int(next.Add(1)) - 1 {
-			err := r.ctx.Err()
-			if err == nil {
-				err = do(r, part)
-			}
-			if err != nil {
-				next.Add(int64(len(r.s.parts)))
-				return err
-			}
+			r.check()
+			do(r, part)
 		}
-		return nil
+		return struct{}{}
 	}
 	var helpers errgroup.Group
-	defer func() { err = errors.Join(err, helpers.Wait()) }()
+	defer func() { fail(helpers.Wait()) }() // also where this run fails
 	for n := 1; n < len(r.s.parts) && postings >= r.s.shared && r.s.helpers.TryAcquire(1); n++ {
 		helpers.Go(guard.Err(func() error {
 			defer r.s.helpers.Release(1)
-			_, err := answer(r.ctx, r.s, "search a part", func(helper *run) (struct{}, error) {
+			_, err := answer(r.ctx, r.s, "search a part", func(helper *run) struct{} {
 				helper.terms = r.terms // of a part that one of them reads at a time
-				return struct{}{}, work(helper)
+				return work(helper)
 			})
 			return err
 		}))
 	}
-	return work(r)
+	work(r)
 }
 
 // name is that of the segment that is being read.
@@ -428,7 +395,7 @@ func (r *run) name() string {
 }
 
 // answer calls f with memory that is reused afterwards. Damage of a segment comes back as an error.
-func answer[T any](ctx context.Context, s *Searcher, what string, f func(*run) (T, error)) (T, error) {
+func answer[T any](ctx context.Context, s *Searcher, what string, f func(*run) T) (T, error) {
 	memory := s.scratch.get(func() *scratch { return new(scratch) })
 	if memory.known == nil {
 		memory.known = make([]knownTerms, len(s.parts))
@@ -436,12 +403,7 @@ func answer[T any](ctx context.Context, s *Searcher, what string, f func(*run) (
 	r := &run{s: s, ctx: ctx, scratch: memory, terms: memory.known}
 	defer r.close()
 	var out T
-	err := segment.Protect(r.name, func() (err error) {
-		return catch(func() error {
-			out, err = f(r)
-			return err
-		})
-	})
+	err := segment.Protect(r.name, func() error { return catch(func() { out = f(r) }) })
 	if err != nil {
 		r.discard()
 		return *new(T), fmt.Errorf("%s: %w", what, err)

@@ -96,7 +96,7 @@ const fewestLetters = 2
 
 // split divides an unknown word into two that follow each other in a document which the caller may see, the first part
 // as short as possible; nil if there are none.
-func (r *run) split(w analysis.QueryWord) ([]analysis.QueryWord, error) {
+func (r *run) split(w analysis.QueryWord) []analysis.QueryWord {
 	runes := 0
 	for i := range w.Surface {
 		if runes++; runes <= fewestLetters || utf8.RuneCountInString(w.Surface[i:]) < fewestLetters {
@@ -110,12 +110,11 @@ func (r *run) split(w analysis.QueryWord) ([]analysis.QueryWord, error) {
 		for at, part := range parts {
 			phrase = append(phrase, phraseTerm{terms: append([]string{part.Term}, part.Stems...), offset: uint32(at)})
 		}
-		follow, err := r.occurs(phrase)
-		if follow || err != nil {
-			return parts, err
+		if r.occurs(phrase) {
+			return parts
 		}
 	}
-	return nil, nil
+	return nil
 }
 
 // respelt returns the words that were meant by one of a query.
@@ -131,19 +130,18 @@ func (r *run) respelt(w analysis.QueryWord, surfaces ...string) (meant []analysi
 }
 
 // occurs reports whether a document that the caller may see contains a phrase.
-func (r *run) occurs(phrase []phraseTerm) (found bool, err error) {
+func (r *run) occurs(phrase []phraseTerm) (found bool) {
 	wanted := Wanted{Filter: index.Filter{Access: r.access}, Limit: candidates}
 	wanted.Phrases = wantedPhrases([][]phraseTerm{phrase})
-	err = r.fetched(wanted, func(int) error {
+	r.fetched(wanted, func(int) {
 		for part, rights := range r.rights() { // of what was fetched, if documents are elsewhere
 			reader := r.reader(part)
 			among := func(chunk uint32) bool { return !found && rights.Has(reader.Owners().Of(int(chunk))) }
-			err := r.occurrences(part, phrase, among, func(uint32, int, bool) { found = true })
-			if found || err != nil {
-				return err
+			r.occurrences(part, phrase, among, func(uint32, int, bool) { found = true })
+			if found {
+				return
 			}
 		}
-		return nil
 	})
-	return found, err
+	return found
 }

@@ -16,18 +16,18 @@ import (
 // first. After a space there is no word to complete, and titles contain all words.
 func (s *Searcher) Suggest(ctx context.Context, prefix string, access index.Access, limit int) (
 	index.Suggestions, error) {
-	return answer(ctx, s, "suggest", func(r *run) (index.Suggestions, error) {
+	return answer(ctx, s, "suggest", func(r *run) index.Suggestions {
 		return r.suggest(prefix, access, min(limit, maxLimit))
 	})
 }
 
-func (r *run) suggest(prefix string, access index.Access, limit int) (out index.Suggestions, err error) {
+func (r *run) suggest(prefix string, access index.Access, limit int) (out index.Suggestions) {
 	r.reach(access)
 	analyser := r.analyser()
 	tokens := analyser.Tokens(prefix)
 	words := slices.DeleteFunc(analyser.Words(prefix, false), analysis.QueryWord.Spelling)
 	if len(words) == 0 || limit <= 0 {
-		return out, nil
+		return out
 	}
 	t := typedTitle{analyser: analyser}
 	last := words[len(words)-1]
@@ -40,21 +40,16 @@ func (r *run) suggest(prefix string, access index.Access, limit int) (out index.
 	}
 	t.complete = words[:min(len(words), maxWords)]
 	if t.open != "" {
-		if out.Words, err = r.completions(t.open, limit); err != nil {
-			return out, err
-		}
+		out.Words = r.completions(t.open, limit)
 	}
 	terms := r.titleTerms(&t)
 	wanted := Wanted{Filter: index.Filter{Access: access}, Titled: terms, Limit: candidates}
-	err = r.fetched(wanted, func(int) error {
-		out.Titles, err = r.titles(&t, terms, limit)
-		return err
-	})
-	return out, err
+	r.fetched(wanted, func(int) { out.Titles = r.titles(&t, terms, limit) })
+	return out
 }
 
 // completions returns the surfaces that begin with prefix, by the number of documents that the caller may see.
-func (r *run) completions(prefix string, limit int) (words []string, err error) {
+func (r *run) completions(prefix string, limit int) (words []string) {
 	best := bestSurfaces{limit: limit}
 	add := func(surface string) {
 		if documents := r.countIn(surface); documents > 0 {
@@ -77,8 +72,10 @@ func (r *run) completions(prefix string, limit int) (words []string, err error) 
 	} else {
 		n := 0
 		r.surfaces(prefix, func(at *segment.Cursor, documents int64) {
-			isEnded := n%256 == 255 && r.ctx.Err() != nil
-			if n++; !isEnded && best.accepts(documents) { // it cannot be more than all documents
+			if n++; n%256 == 0 {
+				r.check()
+			}
+			if best.accepts(documents) { // it cannot be more than all documents
 				add(string(at.Key()))
 			}
 		})
@@ -86,7 +83,7 @@ func (r *run) completions(prefix string, limit int) (words []string, err error) 
 	for _, c := range best.items {
 		words = append(words, c.surface)
 	}
-	return words, r.ctx.Err()
+	return words
 }
 
 // countIn returns how many documents contain a surface that the caller may see.
@@ -147,15 +144,13 @@ func (r *run) titleTerms(t *typedTitle) []string {
 }
 
 // titles returns the shortest titles that fit.
-func (r *run) titles(t *typedTitle, terms []string, limit int) ([]index.Title, error) {
+func (r *run) titles(t *typedTitle, terms []string, limit int) (out []index.Title) {
 	var best []title
 	for part, rights := range r.rights() {
 		reader := r.reader(part)
 		titled := r.documents(part)
 		for _, term := range terms {
-			if err := r.ctx.Err(); err != nil {
-				return nil, err
-			}
+			r.check()
 			reader.AddTitled(term, titled)
 		}
 		titled.And(rights)
@@ -174,11 +169,10 @@ func (r *run) titles(t *typedTitle, terms []string, limit int) ([]index.Title, e
 			best = best[:min(len(best), limit)]
 		}
 	}
-	var out []index.Title
 	for _, c := range best {
 		out = append(out, c.Title)
 	}
-	return out, nil
+	return out
 }
 
 // counted is a surface with a number of documents that contain it.
@@ -238,14 +232,12 @@ func fewestFirst(a, b counted) int {
 
 // RareWords returns the words of a passage that the fewest documents contain which access admits, at least two.
 func (s *Searcher) RareWords(ctx context.Context, passage string, access index.Access) ([]string, error) {
-	return answer(ctx, s, "look for rare words", func(r *run) ([]string, error) {
+	return answer(ctx, s, "look for rare words", func(r *run) (words []string) {
 		r.reach(access)
 		var rare []counted
 		seen := map[string]bool{}
 		for _, token := range r.analyser().Tokens(passage) {
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
+			r.check()
 			if seen[token.Term] || token.Kind == analysis.Compound || text.IsStopWord(token.Surface) {
 				continue
 			}
@@ -264,10 +256,9 @@ func (s *Searcher) RareWords(ctx context.Context, passage string, access index.A
 		if r.far != nil {
 			rare = r.rarest(rare)
 		}
-		var words []string
 		for _, c := range rare[:min(len(rare), rareWords)] {
 			words = append(words, c.surface)
 		}
-		return words, nil
+		return words
 	})
 }

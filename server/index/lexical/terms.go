@@ -70,10 +70,9 @@ func (r *run) lookUp(terms []string) {
 	if len(terms)*len(r.s.parts) < sharedLookups {
 		return
 	}
-	_ = r.eachPart(sharedPostings, func(r *run, part int) error {
+	r.eachPart(sharedPostings, func(r *run, part int) {
 		for _, term := range terms {
 			_, _ = r.term(part, term)
 		}
-		return nil
 	})
 }

@@ -11,7 +11,7 @@ import (
 
 // Twins implements index.Matched.
 func (m *matched) Twins(ctx context.Context) ([][]string, error) {
-	return answer(ctx, m.s, "compare what matched", func(r *run) (groups [][]string, err error) {
+	return answer(ctx, m.s, "compare what matched", func(r *run) (groups [][]string) {
 		byPrint := map[uint64][]string{}
 		for part, twins := range r.twins() {
 			reader, pass := r.reader(part), m.parts[part].pass
@@ -29,7 +29,7 @@ func (m *matched) Twins(ctx context.Context) ([][]string, error) {
 			}
 		}
 		slices.SortFunc(groups, func(a, b []string) int { return cmp.Compare(a[0], b[0]) })
-		return groups, nil
+		return groups
 	})
 }
 
