@@ -29,6 +29,14 @@ import (
 //go:embed migrations
 var migrationFiles embed.FS
 
+// migrations returns those of a database in SQLite: its own, and those that all of them have.
+func migrations(of string) fs.FS {
+	return sqldb.Migrations(migrationFiles, "migrations/"+of, "migrations/sqlite")
+}
+
+// LibraryMigrations returns the migrations of the database of a library.
+func LibraryMigrations() fs.FS { return migrations("library") }
+
 // databaseName is the file of a store on one machine.
 const databaseName = "documents.db"
 
@@ -79,7 +87,7 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 
 func (s *Store) openFile(ctx context.Context, options Options) error {
 	db, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(options.Dir, databaseName), ReadOnly: options.ReadOnly,
-		Migrations: sqldb.Migrations(migrationFiles, "migrations/sqlite"), PageSize: 16 << 10})
+		Migrations: migrations("store"), PageSize: 16 << 10})
 	if err == nil {
 		s.DB = db
 	}

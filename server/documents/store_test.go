@@ -308,7 +308,8 @@ func TestOlderLayout(t *testing.T) {
 			_ = x.Close()
 			x = reopen(append(dialect.version, "ALTER TABLE meta RENAME TO library",
 				"ALTER TABLE library RENAME COLUMN generation TO sequence", "ALTER TABLE library DROP COLUMN manifest",
-				"CREATE TABLE older_documents AS SELECT documents.*, number AS changed, texted, vectors, 7 AS added_at FROM documents JOIN changes ON document = row",
+				`CREATE TABLE older_documents AS SELECT row, documents.id, hash, source, origin, title, link, type, created_at, updated_at,
+				hidden, chunks, detail, number AS changed, texted, vectors, 7 AS added_at FROM documents JOIN changes ON document = row`,
 				"DROP TABLE documents", "ALTER TABLE older_documents RENAME TO documents",
 				"CREATE INDEX documents_by_origin ON documents (origin)", "CREATE INDEX documents_by_source ON documents (source)",
 				"CREATE TABLE removals AS SELECT id, number AS changed FROM changes WHERE id IS NOT NULL",

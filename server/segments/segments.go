@@ -7,7 +7,6 @@ package segments
 import (
 	"cmp"
 	"context"
-	"embed"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -25,9 +24,6 @@ import (
 
 	"golang.org/x/sync/semaphore"
 )
-
-//go:embed migrations/*.sql
-var migrationFiles embed.FS
 
 const (
 	databaseName   = "library.db"
@@ -114,7 +110,7 @@ func Open(ctx context.Context, options Options) (*Index, error) {
 }
 
 func databaseAt(path string) sqlite.Options {
-	return sqlite.Options{Path: path, Migrations: sqldb.Migrations(migrationFiles, "migrations"), PageSize: pageSize}
+	return sqlite.Options{Path: path, Migrations: documents.LibraryMigrations(), PageSize: pageSize}
 }
 
 func (x *Index) openFiles(options Options) (segmentFiles, error) {

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -366,13 +367,31 @@ func (j JSON) Value() (sqldriver.Value, error) {
 	return string(text), nil
 }
 
-// Migrations returns a folder of embedded files. It panics if that cannot be the name of one.
-func Migrations(files embed.FS, folder string) fs.FS {
-	migrations, err := fs.Sub(files, folder)
-	if err != nil {
-		panic(err)
+// Migrations returns the embedded files of folders, as if they were in one.
+func Migrations(files embed.FS, folders ...string) fs.FS { return merged{files, folders} }
+
+type merged struct {
+	files   embed.FS
+	folders []string
+}
+
+// Open implements fs.FS.
+func (m merged) Open(name string) (file fs.File, err error) {
+	for _, folder := range m.folders {
+		if file, err = m.files.Open(path.Join(folder, name)); err == nil {
+			break
+		}
 	}
-	return migrations
+	return file, err
+}
+
+// ReadDir implements fs.ReadDirFS.
+func (m merged) ReadDir(name string) (entries []fs.DirEntry, err error) {
+	for _, folder := range m.folders {
+		more, failure := m.files.ReadDir(path.Join(folder, name))
+		entries, err = append(entries, more...), cmp.Or(err, failure)
+	}
+	return entries, err
 }
 
 // CountRows counts the rows of tables.

@@ -19,21 +19,26 @@ import (
 
 var update = flag.Bool("update", false, "write schema.sql anew from the migrations")
 
-// Check fails the test unless schema.sql in a folder of the caller makes what the migrations beside it make: tables,
-// indexes, rows and versions. With -update it writes that file instead.
-func Check(t *testing.T, folder string) {
+// Check fails the test unless schema.sql in a folder of the caller makes what the migrations beside it and in other
+// folders make: tables, indexes, rows and versions. With -update it writes that file instead.
+func Check(t *testing.T, folder string, others ...string) {
 	t.Helper()
-	files, migrations := os.DirFS(folder), fstest.MapFS{}
-	paths, err := fs.Glob(files, "0*.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range paths {
-		text, err := fs.ReadFile(files, path)
+	files, migrations := fstest.MapFS{}, fstest.MapFS{}
+	for _, folder := range append([]string{folder}, others...) {
+		paths, err := fs.Glob(os.DirFS(folder), "*.sql")
 		if err != nil {
 			t.Fatal(err)
 		}
-		migrations[path] = &fstest.MapFile{Data: text}
+		for _, path := range paths {
+			text, err := os.ReadFile(filepath.Join(folder, path))
+			if err != nil {
+				t.Fatal(err)
+			}
+			files[path] = &fstest.MapFile{Data: text}
+			if path != "schema.sql" {
+				migrations[path] = files[path]
+			}
+		}
 	}
 	migrated := script(t, migrations)
 	if *update {
