@@ -132,7 +132,8 @@ func (db *DB) newer(found int) error {
 }
 
 // readOlder makes a read-only database with an older schema readable: each connection gets the missing tables as empty
-// temporary tables. That requires that the missing migrations only add tables, and add or remove indexes.
+// temporary tables, and tables that lack columns as temporary views. That requires that the missing migrations only add
+// tables and columns, and add or remove indexes.
 func (db *DB) readOlder(ctx context.Context, migrations fs.FS, sources []*goose.Source, current int) error {
 	for _, source := range sources {
 		if source.Version <= int64(current) {
@@ -142,12 +143,10 @@ func (db *DB) readOlder(ctx context.Context, migrations fs.FS, sources []*goose.
 		if err != nil {
 			return fmt.Errorf("read a migration: %w", err)
 		}
-		tables := tablesOf(string(text))
-		if tables == nil || current == 0 {
+		if !db.lack(string(text)) || current == 0 {
 			return fmt.Errorf("open %s: %w, and %w: its schema must be migrated from version %d to %d first",
 				db.name(), fault.ErrReadOnly, fault.ErrOlder, current, db.newest)
 		}
-		db.missing = append(db.missing, tables...)
 	}
 	db.Reader.SetMaxIdleConns(-1) // closes the connections that lack the tables
 	db.Reader.SetMaxIdleConns(idleReaders)
@@ -157,22 +156,42 @@ func (db *DB) readOlder(ctx context.Context, migrations fs.FS, sources []*goose.
 	return nil
 }
 
-// tablesOf returns the statements that create a migration's tables as temporary tables; nil if it does anything else.
-// Indexes are left out: reading does without them.
-func tablesOf(migration string) (tables []string) {
+// lack adds what a migration makes to what is missing, and reports whether that is all that it does. Indexes are left
+// out: reading does without them.
+func (db *DB) lack(migration string) bool {
 	migration, _, _ = strings.Cut(migration, "-- +goose Down")
-	migration, tables = regexp.MustCompile(`(?m)--.*$`).ReplaceAllString(migration, ""), []string{}
+	migration = regexp.MustCompile(`(?m)--.*$`).ReplaceAllString(migration, "")
+	column := regexp.MustCompile(`^ALTER TABLE (\w+) ADD COLUMN (\w+)[^']*?(?: DEFAULT ('[^']*'|-?\d+))?$`)
 	for statement := range strings.SplitSeq(migration, ";") {
 		statement = strings.TrimSpace(statement)
 		rest, isTable := strings.CutPrefix(statement, "CREATE TABLE ")
+		added := column.FindStringSubmatch(statement)
 		switch {
 		case isTable:
-			tables = append(tables, "CREATE TEMP TABLE "+rest)
+			db.missing = append(db.missing, "CREATE TEMP TABLE "+rest)
+		case added != nil:
+			db.lackColumn(added[1], cmp.Or(added[3], "NULL")+" AS "+added[2], statement)
 		case statement == "" || strings.HasPrefix(statement, "CREATE INDEX ") || strings.HasPrefix(statement, "CREATE UNIQUE INDEX ") ||
 			strings.HasPrefix(statement, "DROP INDEX "):
 		default:
-			return nil
+			return false
 		}
 	}
-	return tables
+	return true
+}
+
+// lackColumn adds a column to a table that is there, or with a statement to one that is missing.
+func (db *DB) lackColumn(table, column, statement string) {
+	from := " FROM main." + table
+	for i, made := range db.missing {
+		if strings.HasPrefix(made, "CREATE TEMP TABLE "+table+" ") {
+			db.missing = append(db.missing, statement)
+			return
+		}
+		if before, isView := strings.CutSuffix(made, from); isView {
+			db.missing[i] = before + ", " + column + from
+			return
+		}
+	}
+	db.missing = append(db.missing, "CREATE TEMP VIEW "+table+" AS SELECT *, "+column+from)
 }

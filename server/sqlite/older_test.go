@@ -60,11 +60,28 @@ func TestAnOlderSchemaIsRead(t *testing.T) {
 	}
 }
 
+// TestAnOlderSchemaWithoutColumns: columns of later migrations have their defaults where nothing may be written.
+func TestAnOlderSchemaWithoutColumns(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "data.db")
+	if err := addNote(open(t, Options{Path: path, Migrations: migrations()}), "one"); err != nil {
+		t.Fatal(err)
+	}
+	db := open(t, Options{Path: path, ReadOnly: true, Migrations: migrations(addsTables,
+		"ALTER TABLE notes ADD COLUMN place TEXT;\nALTER TABLE notes ADD COLUMN mood TEXT NOT NULL DEFAULT 'calm';\n",
+		"ALTER TABLE moods ADD COLUMN level INTEGER NOT NULL DEFAULT 1;\nALTER TABLE notes ADD COLUMN stars INTEGER NOT NULL DEFAULT -1;\n")})
+	text, mood, stars, levels, unplaced := "", "", 0, 0, false
+	row := db.Reader.QueryRow("SELECT text, mood, stars, place IS NULL, (SELECT COUNT(level) FROM moods) FROM notes WHERE id = 1")
+	if err := row.Scan(&text, &mood, &stars, &unplaced, &levels); err != nil || text != "one" || mood != "calm" || stars != -1 ||
+		!unplaced || levels != 0 {
+		t.Errorf("%q, %q, %d, %v, %d, %v", text, mood, stars, unplaced, levels, err)
+	}
+}
+
 // TestAnOlderSchemaThatCannotBeRead: what a migration does to tables that are there cannot be done without writing.
 func TestAnOlderSchemaThatCannotBeRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data.db")
 	open(t, Options{Path: path, Migrations: migrations()})
-	for _, text := range []string{"ALTER TABLE notes ADD COLUMN mood TEXT;\n", "CREATE TABLE a (b);\nUPDATE notes SET text = '';\n",
+	for _, text := range []string{"ALTER TABLE notes DROP COLUMN text;\n", "CREATE TABLE a (b);\nUPDATE notes SET text = '';\n",
 		"CREATE VIEW a AS SELECT 1;\n"} {
 		_, err := Open(t.Context(), Options{Path: path, ReadOnly: true, Migrations: migrations(text)})
 		if !errors.Is(err, fault.ErrReadOnly) || !errors.Is(err, fault.ErrOlder) {

@@ -75,9 +75,9 @@ type DB struct {
 	watch       watch
 }
 
-// Open opens a database and migrates its schema. Errors: fault.ErrNewer, fault.ErrBusy,
-// fault.ErrNetworkFileSystem, fault.ErrOlder if a read-only database needs a migration that does more than add tables,
-// fault.ErrDamaged, and fs.ErrNotExist for a missing file that is opened read-only.
+// Open opens a database and migrates its schema. Errors: fault.ErrNewer, fault.ErrBusy, fault.ErrNetworkFileSystem,
+// fault.ErrOlder if a read-only database needs a migration that does more than add tables and columns, fault.ErrDamaged,
+// and fs.ErrNotExist for a missing file that is opened read-only.
 func Open(ctx context.Context, options Options) (*DB, error) {
 	if options.BusyTimeout == 0 {
 		options.BusyTimeout = DefaultBusyTimeout
