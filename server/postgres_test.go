@@ -91,7 +91,7 @@ func TestServersOfOneDatabase(t *testing.T) {
 	if sum, err := two.AddModelTokens(ctx, "acme", "2026-08-01", 5); sum != 12 || err != nil {
 		t.Errorf("%d model tokens of both (%v)", sum, err)
 	}
-	must(two.RevokeToken(ctx, "acme", "", token.ID))
+	must(two.In(ctx, "acme").RevokeToken("", token.ID))
 	if answer := ask(0, secret, http.MethodGet, "/me", ""); answer.Code != 403 {
 		t.Errorf("a token revoked at the other server: %d", answer.Code)
 	}

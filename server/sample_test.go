@@ -100,11 +100,11 @@ func TestThereIsSomethingForEveryFilter(t *testing.T) {
 		len(counts.Values[field.Set]) < 4 || len(counts.Values[field.Tag]) < 10 || len(counts.Months) < 20 || counts.Undated == 0 {
 		t.Errorf("too little to show: %+v", counts)
 	}
-	agents, err := people.Agents(ctx, directory.Owner(directory.DefaultTenant))
+	agents, err := people.For(ctx, directory.Owner(directory.DefaultTenant)).Agents()
 	if err != nil || len(agents) < 3 {
 		t.Fatalf("%d agents, %v", len(agents), err)
 	}
-	sets, err := people.DocumentSets(ctx, directory.Owner(directory.DefaultTenant))
+	sets, err := people.For(ctx, directory.Owner(directory.DefaultTenant)).DocumentSets()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,11 +45,11 @@ func TestVisitors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, email := range []string{"jo@acme.com", "gone@acme.com"} {
-		if _, err := people.AddUser(ctx, directory.DefaultTenant, email, directory.RoleAdmin); err != nil {
+		if _, err := people.In(ctx, directory.DefaultTenant).AddUser(email, directory.RoleAdmin); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := people.SetActive(ctx, directory.DefaultTenant, "gone@acme.com", false); err != nil {
+	if err := people.In(ctx, directory.DefaultTenant).SetActive("gone@acme.com", false); err != nil {
 		t.Fatal(err)
 	}
 	token := addToken(t, s, directory.TokenRequest{Tenant: directory.DefaultTenant, Name: "laptop", Email: "jo@acme.com"})
@@ -100,7 +100,7 @@ func TestVisitors(t *testing.T) {
 
 	t.Run("what is taken away is gone at once", func(t *testing.T) {
 		handler := admission.Person("jo@acme.com", "192.0.2.7:4000")
-		if err := people.SetActive(ctx, directory.DefaultTenant, "jo@acme.com", false); err != nil {
+		if err := people.In(ctx, directory.DefaultTenant).SetActive("jo@acme.com", false); err != nil {
 			t.Fatal(err)
 		}
 		if status, body := visit(t, handler, "GET", "/me", ""); status != http.StatusForbidden {

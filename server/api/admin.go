@@ -20,31 +20,20 @@ func adminRoutes() []route {
 	look := func(pattern string, do responder) route { return noBody(pattern, identity, do) }
 	change := func(pattern string, do responder) route {
 		if strings.HasPrefix(pattern, http.MethodDelete) {
-			return noBody(pattern, identity, syncing(do))
+			return noBody(pattern, identity, do, syncs)
 		}
-		return withBody(pattern, identity, syncing(do), large)
+		return withBody(pattern, identity, do, large, syncs)
 	}
 	return []route{
 		look("GET /admin/users", listing(storedUsers, wireUser)), change("POST /admin/users", adding(addAdminUser)),
-		change("PATCH /admin/users", setUserState), change("DELETE /admin/users", removing((*directory.Directory).RemoveUser)),
+		change("PATCH /admin/users", setUserState), change("DELETE /admin/users", removing(directory.View.RemoveUser)),
 		look("GET /admin/groups", externalGroups), change("POST /admin/groups", adding(joinExternalGroup)),
 		change("DELETE /admin/groups", leaveExternalGroup),
-		look("GET /admin/connectors", listing((*directory.Directory).CCPairs, wireConnector)),
-		change("DELETE /admin/connectors", removing((*directory.Directory).RemoveCCPair)),
+		look("GET /admin/connectors", listing(directory.View.CCPairs, wireConnector)),
+		change("DELETE /admin/connectors", removing(directory.View.RemoveCCPair)),
 		look("GET /admin/tenants", adminTenants), change("POST /admin/tenants", adding(addTenant)),
 		change("DELETE /admin/tenants", dropTenant),
 		withBody("POST /admin/sandbox-tokens", identity, ensureSandboxToken), // changes nobody's rights
-	}
-}
-
-// syncing updates the stored documents after do has changed who may see them.
-func syncing(do responder) responder {
-	return func(c *call) (any, error) {
-		value, err := do(c)
-		if err == nil {
-			err = c.SyncConnectors(c.ctx, c.who.Tenant)
-		}
-		return value, err
 	}
 }
 
@@ -84,22 +73,21 @@ func adding[T any](add func(*call, *wire.Added[T]) error) responder {
 }
 
 // listing returns a route that lists things of the directory.
-func listing[T, W any](list func(d *directory.Directory, ctx context.Context, tenant string) ([]T, error),
-	describe func(T) W) responder {
+func listing[T, W any](list func(directory.View) ([]T, error), describe func(T) W) responder {
 	return func(c *call) (any, error) {
-		found, err := list(c.Directory, c.ctx, c.who.Tenant)
+		found, err := list(c.directory)
 		return mapped(found, describe), err
 	}
 }
 
 // removing returns a route that removes what the parameter name names.
-func removing(remove func(d *directory.Directory, ctx context.Context, tenant, name string) error) responder {
+func removing(remove func(people directory.View, name string) error) responder {
 	return func(c *call) (any, error) {
 		name := c.requireText("name", 1, longestPrompt)
 		if err := c.failure(); err != nil {
 			return nil, err
 		}
-		return done(remove(c.Directory, c.ctx, c.who.Tenant, name))
+		return done(remove(c.directory, name))
 	}
 }
 
@@ -107,11 +95,11 @@ func removing(remove func(d *directory.Directory, ctx context.Context, tenant, n
 func done(err error) (any, error) { return wire.MessageError{Message: "Done"}, err }
 
 // storedUsers lists the users. A directory that was never created has none, not even the owner.
-func storedUsers(d *directory.Directory, ctx context.Context, tenant string) ([]directory.User, error) {
-	if absent, err := d.IsAbsent(ctx); absent || err != nil {
+func storedUsers(people directory.View) ([]directory.User, error) {
+	if absent, err := people.IsAbsent(); absent || err != nil {
 		return nil, err
 	}
-	return d.Users(ctx, tenant)
+	return people.Users()
 }
 
 func wireUser(user directory.User) wire.DirectoryUser {
@@ -121,8 +109,8 @@ func wireUser(user directory.User) wire.DirectoryUser {
 
 // addAdminUser creates a user, or changes the role of an existing user if one is given.
 func addAdminUser(c *call, added *wire.Added[wire.DirectoryUser]) error {
-	ctx, d, tenant, asked := c.ctx, c.Directory, c.who.Tenant, added.Item
-	_, err := d.UserNamed(ctx, tenant, asked.Email)
+	asked := added.Item
+	_, err := c.directory.UserNamed(asked.Email)
 	if added.IsNew = errors.Is(err, directory.ErrNotFound); err != nil && !added.IsNew {
 		return err
 	}
@@ -130,9 +118,9 @@ func addAdminUser(c *call, added *wire.Added[wire.DirectoryUser]) error {
 	if role == "" {
 		role = directory.RoleBasic
 	}
-	user, err := d.AddUser(ctx, tenant, asked.Email, role)
+	user, err := c.directory.AddUser(asked.Email, role)
 	if err == nil && asked.Role != "" && user.Role != role {
-		user.Role, err = role, d.SetRole(ctx, tenant, asked.Email, role)
+		user.Role, err = role, c.directory.SetRole(asked.Email, role)
 	}
 	added.Item = wireUser(user)
 	return err
@@ -143,13 +131,13 @@ func setUserState(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return done(c.Directory.SetActive(c.ctx, c.who.Tenant, asked.Email, asked.IsActive))
+	return done(c.directory.SetActive(asked.Email, asked.IsActive))
 }
 
 // externalGroups lists the groups of other systems by source and id.
 func externalGroups(c *call) (any, error) {
 	rows := []wire.DirectoryGroup{}
-	members, err := c.Directory.ExternalMembers(c.ctx, c.who.Tenant)
+	members, err := c.directory.ExternalMembers()
 	for _, member := range members {
 		name := member.Group.Source + ":" + member.Group.ID
 		if last := len(rows) - 1; last < 0 || rows[last].Name != name {
@@ -166,7 +154,7 @@ func joinExternalGroup(c *call, added *wire.Added[wire.DirectoryGroup]) error {
 	added.IsNew = false // the other system created it
 	group, err := externalGroup(added.Item.Name)
 	for i := 0; err == nil && i < len(added.Item.Users); i++ {
-		err = c.Directory.JoinExternalGroup(c.ctx, c.who.Tenant, group, added.Item.Users[i])
+		err = c.directory.JoinExternalGroup(group, added.Item.Users[i])
 	}
 	return err
 }
@@ -192,7 +180,7 @@ func leaveExternalGroup(c *call) (any, error) {
 	}
 	group, err := externalGroup(name)
 	for i := 0; err == nil && i < len(users); i++ {
-		err = c.Directory.LeaveExternalGroup(c.ctx, c.who.Tenant, group, users[i])
+		err = c.directory.LeaveExternalGroup(group, users[i])
 	}
 	return done(err)
 }

@@ -17,7 +17,7 @@ func TestAgentsScopeSearches(t *testing.T) {
 	const rollback, travel, notes = "file:/handbook/rollback.md", "file:/handbook/travel.md", "file:/jo/notes.md"
 	add := func(agent directory.Agent) int {
 		agent.Public, agent.Listed = true, true
-		added, err := w.people.AddAgent(t.Context(), directory.DefaultTenant, agent)
+		added, err := w.people.In(t.Context(), directory.DefaultTenant).AddAgent(agent)
 		w.check(err)
 		return added.ID
 	}

@@ -29,7 +29,7 @@ func personas(c *call) (any, error) {
 	if err := c.failure(); err != nil {
 		return nil, err
 	}
-	agents, err := c.Directory.Agents(c.ctx, c.who)
+	agents, err := c.directory.Agents()
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func agentPage(c *call) (any, error) {
 	if err := c.failure(); err != nil {
 		return nil, err
 	}
-	agents, err := c.Directory.Agents(c.ctx, c.who)
+	agents, err := c.directory.Agents()
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (c *call) agentOfPath() (directory.Agent, error) {
 	if err := c.failure(); err != nil {
 		return directory.Agent{}, err
 	}
-	agent, err := c.Directory.Agent(c.ctx, c.who, id)
+	agent, err := c.directory.Agent(id)
 	if errors.Is(err, directory.ErrNotFound) {
 		err = message(noPersona(id))
 	}
@@ -126,7 +126,7 @@ func (c *call) setsOfAgents(agents []directory.Agent) ([]wire.DocumentSet, error
 			used[set.ID] = true
 		}
 	}
-	sets, err := c.Directory.DocumentSets(c.ctx, c.who)
+	sets, err := c.directory.DocumentSets()
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func addPersona(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if agent, err = c.Directory.AddAgent(c.ctx, c.who.Tenant, agent); err != nil {
+	if agent, err = c.directory.AddAgent(agent); err != nil {
 		return nil, err
 	}
 	return c.describeOne(agent)
@@ -160,13 +160,13 @@ func changePersona(c *call) (any, error) {
 	if agent.Builtin || !c.who.Admin && agent.OwnerID != c.who.UserID {
 		return nil, message(noPersona(agent.ID))
 	}
-	if agent.Audience, err = c.Directory.AgentAudience(c.ctx, agent); err != nil {
+	if agent.Audience, err = c.directory.AgentAudience(agent); err != nil {
 		return nil, err
 	}
 	if agent, err = c.readAgent(agent); err != nil {
 		return nil, err
 	}
-	if agent, err = c.Directory.UpdateAgent(c.ctx, c.who.Tenant, agent); err != nil {
+	if agent, err = c.directory.UpdateAgent(agent); err != nil {
 		return nil, err
 	}
 	return c.describeOne(agent)
@@ -185,7 +185,7 @@ func removePersona(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return nil, c.Directory.RemoveAgent(c.ctx, c.who.Tenant, agent.ID)
+	return nil, c.directory.RemoveAgent(agent.ID)
 }
 
 // agentParts are what an agent refers to, as ids that are not looked up yet.
@@ -298,7 +298,7 @@ func (c *call) setsByID(ids []int) ([]directory.DocumentSet, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	known, err := c.Directory.DocumentSets(c.ctx, c.who)
+	known, err := c.directory.DocumentSets()
 	if err != nil {
 		return nil, err
 	}
@@ -318,7 +318,7 @@ func (c *call) ownGroups(ids []int) error {
 	if len(ids) == 0 || c.who.Admin {
 		return nil
 	}
-	known, err := c.Directory.Groups(c.ctx, c.who.Tenant)
+	known, err := c.directory.Groups()
 	if err != nil {
 		return err
 	}
@@ -342,8 +342,8 @@ func (c *call) describeOne(agent directory.Agent) (wire.FullPersona, error) {
 // describeFully describes agents. Only their owner and administrators see their audience and files.
 func (c *call) describeFully(agents []directory.Agent) (full []wire.FullPersona, err error) {
 	described, describeErr := c.describeAgents(agents)
-	users, usersErr := c.Directory.Users(c.ctx, c.who.Tenant)
-	groups, groupsErr := c.Directory.Groups(c.ctx, c.who.Tenant)
+	users, usersErr := c.directory.Users()
+	groups, groupsErr := c.directory.Groups()
 	if err := cmp.Or(describeErr, usersErr, groupsErr); err != nil {
 		return nil, err
 	}
@@ -379,7 +379,7 @@ func (c *call) describeFully(agents []directory.Agent) (full []wire.FullPersona,
 // describeAudience adds who may use an agent, and its files.
 func (c *call) describeAudience(agent directory.Agent, users []directory.User, groups []directory.Group,
 	full *wire.FullPersona) error {
-	audience, err := c.Directory.AgentAudience(c.ctx, agent)
+	audience, err := c.directory.AgentAudience(agent)
 	full.Groups = listed(audience.Groups)
 	for _, user := range users {
 		if slices.Contains(audience.Users, user.ID) {
@@ -442,12 +442,12 @@ func (c *call) describeSets(sets []directory.DocumentSet) (
 	if len(sets) == 0 {
 		return []wire.DocumentSet{}, nil
 	}
-	known, err := c.Directory.CCPairs(c.ctx, c.who.Tenant)
+	known, err := c.directory.CCPairs()
 	if err != nil {
 		return nil, err
 	}
 	known = slices.DeleteFunc(known, func(pair directory.CCPair) bool { return !mayKnow(c.who, pair) })
-	details, err := c.Directory.DescribeSets(c.ctx, sets)
+	details, err := c.directory.DescribeSets(sets)
 	return mapped(details, func(details directory.SetDetails) wire.DocumentSet {
 		set := details.DocumentSet
 		described := wire.DocumentSet{

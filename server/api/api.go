@@ -141,6 +141,7 @@ type route struct {
 	changes    bool        // counts against the rate of changes; not set where only administrators make changes
 	monitoring bool        // has workers of its own: it is needed most when all others are busy
 	relays     bool        // makes requests of the caller, which have workers, limits and lines in the log of their own
+	syncs      bool        // may change who sees the documents of connectors, which are updated before the answer
 	denied     failure     // the answer without a valid token; empty: the default one
 }
 
@@ -420,8 +421,10 @@ type call struct {
 	*fields // of its body, or of its URL if it has none
 	*Server
 	ctx context.Context // of the request
-	who directory.Principal
-	w   http.ResponseWriter
+	// directory is as the caller uses it.
+	directory directory.View
+	who       directory.Principal
+	w         http.ResponseWriter
 }
 
 // responder returns the answer to a permitted request: a value, or written. Before an error it must not have written
@@ -458,17 +461,21 @@ func huge(r *route)        { r.maxBody = 32 * megabyte }
 func slow(r *route)        { r.timeout = ingestTimeout }
 func changes(r *route)     { r.changes = true }
 func rateLimited(r *route) { r.limited = true }
+func syncs(r *route)       { r.syncs = true }
 
 func withTimeout(timeout time.Duration) func(*route) { return func(r *route) { r.timeout = timeout } }
 func upTo(bytes int64) func(*route)                  { return func(r *route) { r.maxBody = bytes } }
 
 // answer runs the route's handler, or writes what it responds.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, route route, who directory.Principal) error {
-	c := &call{Request: r, Server: s, ctx: r.Context(), who: who, w: w}
+	c := &call{Request: r, Server: s, ctx: r.Context(), who: who, w: w, directory: s.Directory.For(r.Context(), who)}
 	if route.read != nil {
 		c.fields = route.read(r)
 	}
 	value, err := route.respond(c)
+	if err == nil && route.syncs {
+		err = s.SyncConnectors(c.ctx, who.Tenant)
+	}
 	if _, done := value.(written); err == nil && !done {
 		writeJSON(w, http.StatusOK, value)
 	}

@@ -35,7 +35,7 @@ func (w *world) callers(t *testing.T) map[string]someone {
 	gate := w.server.Gate(PublicOptions{})
 	gate.guard.changes = nil // what is tried is more than anybody may try in a minute
 	listener := gate.Listener(true)
-	_, err := w.people.AddUser(t.Context(), directory.DefaultTenant, "lee@acme.example", directory.RoleBasic)
+	_, err := w.people.In(t.Context(), directory.DefaultTenant).AddUser("lee@acme.example", directory.RoleBasic)
 	w.check(err)
 	w.check(w.people.AddTenant(t.Context(), "other"))
 	_, secret, err := w.people.AddToken(t.Context(), directory.TokenRequest{Name: "other", Tenant: "other"})
@@ -157,18 +157,18 @@ func fieldsOf(t *testing.T) map[string][]string {
 func (w *world) contents() string {
 	w.t.Helper()
 	ctx, owner := w.t.Context(), directory.Owner(directory.DefaultTenant)
-	agents, err := w.people.Agents(ctx, owner)
+	agents, err := w.people.For(ctx, owner).Agents()
 	w.check(err)
-	sets, err := w.people.DocumentSets(ctx, owner)
+	sets, err := w.people.For(ctx, owner).DocumentSets()
 	w.check(err)
-	tokens, err := w.people.ListTokens(ctx, directory.DefaultTenant, "")
+	tokens, err := w.people.In(ctx, directory.DefaultTenant).ListTokens("")
 	w.check(err)
 	for i := range tokens {
 		tokens[i].LastUsed = today
 	}
-	groups, err := w.people.Groups(ctx, directory.DefaultTenant)
+	groups, err := w.people.In(ctx, directory.DefaultTenant).Groups()
 	w.check(err)
-	pairs, err := w.people.CCPairs(ctx, directory.DefaultTenant)
+	pairs, err := w.people.In(ctx, directory.DefaultTenant).CCPairs()
 	w.check(err)
 	snapshot, err := w.documents.Snapshot(ctx)
 	w.check(err)

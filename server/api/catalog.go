@@ -34,7 +34,7 @@ func connectorStatus(c *call) (any, error) { return c.statuses() }
 // connector to which a document was posted had a successful run.
 func (c *call) statuses() ([]wire.ConnectorStatus, error) {
 	rows := []wire.ConnectorStatus{}
-	pairs, err := c.Directory.CCPairs(c.ctx, c.who.Tenant)
+	pairs, err := c.directory.CCPairs()
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (c *call) statuses() ([]wire.ConnectorStatus, error) {
 
 // documentSets answers GET /manage/document-set.
 func documentSets(c *call) (any, error) {
-	sets, err := c.Directory.DocumentSets(c.ctx, c.who)
+	sets, err := c.directory.DocumentSets()
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +187,7 @@ func (c *call) catalog() (known catalog, err error) {
 		if known, err = countCatalog(c.ctx, snapshot, c.who.Access()); err != nil {
 			return err
 		}
-		pairs, err := c.Directory.CCPairs(c.ctx, c.who.Tenant)
+		pairs, err := c.directory.CCPairs()
 		if len(pairs) > 0 && err == nil {
 			known.origins, err = snapshot.Origins(c.ctx)
 			maps.DeleteFunc(known.origins, func(origin string, _ int) bool { return !directory.IsPairOrigin(origin) })
@@ -224,7 +224,7 @@ func (c *call) scopesOf(agents []directory.Agent) (map[int]scopeCount, error) {
 		}
 		defer done()
 		rest := missing() // another request may have counted in the meantime
-		if err := c.Directory.ReadDocuments(c.ctx, rest); err != nil {
+		if err := c.directory.ReadDocuments(rest); err != nil {
 			return err
 		}
 		counts, err := countScopes(c.ctx, snapshot, c.who.Access(), rest)

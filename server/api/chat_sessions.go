@@ -252,7 +252,7 @@ func createChatSession(c *call) (any, error) {
 	if err := c.failure(); err != nil {
 		return nil, err
 	}
-	if _, err := c.Directory.Agent(c.ctx, c.who, info.PersonaID); errors.Is(err, directory.ErrNotFound) {
+	if _, err := c.directory.Agent(info.PersonaID); errors.Is(err, directory.ErrNotFound) {
 		return nil, detailed(http.StatusForbidden, noPersona(info.PersonaID))
 	} else if err != nil {
 		return nil, err

@@ -234,7 +234,7 @@ func (w *world) addTokens() {
 	w.now.Store(new(today))
 	add("brief", 30)
 	revoked := add("revoked", 30)
-	w.check(w.people.RevokeToken(w.t.Context(), directory.DefaultTenant, "jo@acme.example", revoked.ID))
+	w.check(w.people.In(w.t.Context(), directory.DefaultTenant).RevokeToken("jo@acme.example", revoked.ID))
 }
 
 // addUndated adds a document of which nothing is known but its text. Kim alone sees it.

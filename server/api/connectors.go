@@ -22,7 +22,7 @@ const documentBatch = 1_000
 // SyncConnectors updates the stored documents of changed connectors: who may see them, and their document sets. It
 // deletes the documents of removed connectors. After an error, the next call continues.
 func (s *Server) SyncConnectors(ctx context.Context, tenant string) error {
-	if pairs, err := s.Directory.UnsyncedCCPairs(ctx, tenant); err != nil || len(pairs) == 0 {
+	if pairs, err := s.Directory.In(ctx, tenant).UnsyncedCCPairs(); err != nil || len(pairs) == 0 {
 		return err
 	}
 	return s.lease(ctx, "connectors of "+tenant, func(ctx context.Context) error { return s.syncConnectors(ctx, tenant) })
@@ -30,7 +30,7 @@ func (s *Server) SyncConnectors(ctx context.Context, tenant string) error {
 
 func (s *Server) syncConnectors(ctx context.Context, tenant string) error {
 	for {
-		pairs, err := s.Directory.UnsyncedCCPairs(ctx, tenant)
+		pairs, err := s.Directory.In(ctx, tenant).UnsyncedCCPairs()
 		if err != nil || len(pairs) == 0 {
 			return err
 		}
@@ -96,7 +96,7 @@ func writePosted(ctx context.Context, documents index.Index, batch index.Batch) 
 // post stores a document for a pair. It then reads the pair again, because SyncConnectors may have missed the document
 // if the pair was changed in the meantime.
 func (c *call) post(document index.Document, pairID int) (written index.Written, err error) {
-	pair, err := c.Directory.CCPair(c.ctx, c.who.Tenant, pairID)
+	pair, err := c.directory.CCPair(pairID)
 	if err != nil {
 		return written, err
 	}
@@ -117,7 +117,7 @@ func (c *call) post(document index.Document, pairID int) (written index.Written,
 		if first {
 			written = now
 		}
-		again, err := c.Directory.CCPair(c.ctx, c.who.Tenant, pairID)
+		again, err := c.directory.CCPair(pairID)
 		if errors.Is(err, directory.ErrNotFound) {
 			_, gone := writePosted(c.ctx, documents, index.Batch{
 				Delete: []string{document.ID}, Cursors: ingest.RefillCursors(), Owns: ownedBy(pair),
@@ -142,7 +142,7 @@ func (c *call) removeDocumentSet(name string) error {
 		return directory.InputError{Reason: fmt.Sprintf("document set %q contains %s of the local library; to remove "+
 			"the documents and the set, run quarry remove --set", name, text.Count(added, "document"))}
 	}
-	return c.Directory.RemoveDocumentSet(c.ctx, c.who.Tenant, name)
+	return c.directory.RemoveDocumentSet(name)
 }
 
 // addedTo counts the documents of a set that do not come from a connector.
@@ -229,7 +229,7 @@ func ingestedFor(c *call) (any, error) {
 	if err := c.failure(); err != nil {
 		return nil, err
 	}
-	pair, err := c.Directory.CCPair(c.ctx, c.who.Tenant, id)
+	pair, err := c.directory.CCPair(id)
 	if errors.Is(err, directory.ErrNotFound) {
 		err = forbidden("Connection not found for current user's permissions")
 	}
@@ -335,7 +335,7 @@ func (w *work) matchSets(removed string) error {
 	if err != nil {
 		return err
 	}
-	sets, err := w.Directory.DocumentSets(w.ctx, w.who)
+	sets, err := w.directory.DocumentSets()
 	if err != nil {
 		return err
 	}
@@ -346,14 +346,14 @@ func (w *work) matchSets(removed string) error {
 	}
 	for _, name := range used {
 		if !slices.Contains(names, name) && !slices.Contains(empty, name) {
-			if err := w.Directory.EnsureDocumentSet(w.ctx, w.who.Tenant, name); err != nil {
+			if err := w.directory.EnsureDocumentSet(name); err != nil {
 				return err
 			}
 		}
 	}
 	for _, name := range names {
 		if slices.Contains(empty, name) && (name == removed || !slices.Contains(used, name)) {
-			if err := w.Directory.ForgetDocumentSet(w.ctx, w.who.Tenant, name); err != nil {
+			if err := w.directory.ForgetDocumentSet(name); err != nil {
 				return err
 			}
 		}

@@ -19,9 +19,9 @@ func directoryRoutes() []route {
 		withBody("POST /manage/admin/connector", admin, addConnector, large),
 		withBody("POST /manage/credential", admin, addCredential, large),
 		withBody("PUT /manage/connector/{connector}/credential/{credential}", admin, addPair),
-		withBody("POST /manage/admin/document-set", admin, addDocumentSet, large),
-		withBody("PATCH /manage/admin/document-set", admin, changeDocumentSet, large),
-		noBody("DELETE /manage/admin/document-set/{id}", admin, deleteDocumentSet),
+		withBody("POST /manage/admin/document-set", admin, addDocumentSet, large, syncs),
+		withBody("PATCH /manage/admin/document-set", admin, changeDocumentSet, large, syncs),
+		noBody("DELETE /manage/admin/document-set/{id}", admin, deleteDocumentSet, syncs),
 		noBody("GET /manage/connector", directory.PermissionReadConnectors, connectors),
 		noBody("GET /manage/connector/{id}", directory.PermissionReadConnectors, connector),
 		withBody("POST /persona", directory.PermissionAddAgents, addPersona, large, changes),
@@ -63,7 +63,7 @@ func addConnector(c *call) (any, error) {
 	if err := c.failure(); err != nil {
 		return nil, err
 	}
-	id, err := c.Directory.AddConnector(c.ctx, c.who.Tenant, name, source)
+	id, err := c.directory.AddConnector(name, source)
 	return wire.Created{ID: id}, err
 }
 
@@ -76,7 +76,7 @@ func addCredential(c *call) (any, error) {
 	if err := c.failure(); err != nil {
 		return nil, err
 	}
-	id, err := c.Directory.AddCredential(c.ctx, c.who.Tenant, name, source)
+	id, err := c.directory.AddCredential(name, source)
 	made := wireCredential(id, name, source, directory.Timestamp(c.Now()))
 	return wire.Created{ID: id, Credential: &made}, err
 }
@@ -98,7 +98,7 @@ func addPair(c *call) (any, error) {
 	if err := c.failure(); err != nil {
 		return nil, err
 	}
-	id, made, err := c.Directory.AddCCPair(c.ctx, c.who.Tenant, request)
+	id, made, err := c.directory.AddCCPair(request)
 	text := "Created new association between connector and credential"
 	if !made {
 		text = "The connector already has this credential"
@@ -146,11 +146,7 @@ func addDocumentSet(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	id, err := c.Directory.CreateDocumentSet(c.ctx, c.who.Tenant, details)
-	if err == nil {
-		err = c.SyncConnectors(c.ctx, c.who.Tenant)
-	}
-	return id, err
+	return c.directory.CreateDocumentSet(details)
 }
 
 // setNumbered returns the document set with an id.
@@ -185,10 +181,7 @@ func changeDocumentSet(c *call) (any, error) {
 			return nil, coded(http.StatusBadRequest, "VALIDATION_ERROR", "A document set with added files cannot be renamed")
 		}
 	}
-	if err := c.Directory.UpdateDocumentSet(c.ctx, c.who.Tenant, details); err != nil {
-		return nil, err
-	}
-	return nil, c.SyncConnectors(c.ctx, c.who.Tenant)
+	return nil, c.directory.UpdateDocumentSet(details)
 }
 
 // deleteDocumentSet answers DELETE /manage/admin/document-set/{id}.
@@ -201,19 +194,16 @@ func deleteDocumentSet(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var refused directory.InputError
-	switch err := c.removeDocumentSet(set.Name); {
-	case errors.As(err, &refused):
-		return nil, coded(http.StatusBadRequest, "VALIDATION_ERROR", "%s", refused.Reason)
-	case err != nil:
-		return nil, err
+	err = c.removeDocumentSet(set.Name)
+	if refused, ok := errors.AsType[directory.InputError](err); ok {
+		err = coded(http.StatusBadRequest, "VALIDATION_ERROR", "%s", refused.Reason)
 	}
-	return nil, c.SyncConnectors(c.ctx, c.who.Tenant)
+	return nil, err
 }
 
 // connectors answers GET /manage/connector.
 func connectors(c *call) (any, error) {
-	connectors, err := c.Directory.Connectors(c.ctx, c.who.Tenant, 0)
+	connectors, err := c.directory.Connectors(0)
 	return mapped(connectors, wireConnectorOf), err
 }
 
@@ -223,7 +213,7 @@ func connector(c *call) (any, error) {
 	if err := c.failure(); err != nil {
 		return nil, err
 	}
-	found, err := c.Directory.Connectors(c.ctx, c.who.Tenant, id)
+	found, err := c.directory.Connectors(id)
 	if err != nil {
 		return nil, err
 	}
@@ -278,7 +268,7 @@ func listTokens(c *call) (any, error) {
 	if c.who.Owner {
 		user = ""
 	}
-	tokens, err := c.Directory.ListTokens(c.ctx, c.who.Tenant, user)
+	tokens, err := c.directory.ListTokens(user)
 	if !c.who.Owner {
 		slices.Reverse(tokens)
 	}
@@ -341,9 +331,9 @@ func deleteToken(c *call) (any, error) {
 	if c.who.Owner {
 		user, missing = "", directory.MissingError{Kind: directory.KindToken, Named: strconv.Itoa(id)}
 	}
-	absent, err := c.Directory.IsAbsent(c.ctx) // revoking would create it
+	absent, err := c.directory.IsAbsent() // revoking would create it
 	if err == nil && !absent {
-		err = c.Directory.RevokeToken(c.ctx, c.who.Tenant, user, id)
+		err = c.directory.RevokeToken(user, id)
 	}
 	if absent || errors.Is(err, directory.ErrNotFound) {
 		err = missing

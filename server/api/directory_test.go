@@ -56,9 +56,9 @@ func (w *world) expect(what string, got, want []string) {
 func TestConnectorsDecideWhoSeesWhat(t *testing.T) {
 	w := newWorld(t)
 	ctx, tenant := t.Context(), directory.DefaultTenant
-	jo, err := w.people.UserNamed(ctx, tenant, "jo@acme.example")
+	jo, err := w.people.In(ctx, tenant).UserNamed("jo@acme.example")
 	w.check(err)
-	w.check(w.people.JoinExternalGroup(ctx, tenant, directory.ExternalGroup{Source: "confluence", ID: "Space"}, "kim@acme.example"))
+	w.check(w.people.In(ctx, tenant).JoinExternalGroup(directory.ExternalGroup{Source: "confluence", ID: "Space"}, "kim@acme.example"))
 	legal := get[[]wire.UserGroup](w, "owner", "/manage/admin/user-group")
 	if len(legal) != 1 || len(legal[0].Users) != 1 || legal[0].Users[0].Email != "kim@acme.example" || !legal[0].IsUpToDate {
 		t.Fatalf("groups %+v", legal)
@@ -104,12 +104,12 @@ func TestConnectorsDecideWhoSeesWhat(t *testing.T) {
 		w.expect("connectors of the set for "+who, named, pairs)
 	}
 
-	w.check(w.people.RemoveGroup(ctx, tenant, joinGroup(w.t, w.people, tenant, "Eng", "jo@acme.example")))
+	w.check(w.people.In(ctx, tenant).RemoveGroup(joinGroup(w.t, w.people, tenant, "Eng", "jo@acme.example")))
 	w.check(w.server.SyncConnectors(ctx, tenant))
 	joinGroup(w.t, w.people, tenant, "Eng", "scoped@acme.example")
 	w.expect("jo without the group", w.finds("jo", ""), []string{"later", "public", "synced"})
-	w.check(w.people.RemoveDocumentSet(ctx, tenant, "Wiki"))
-	w.check(w.people.RemoveCCPair(ctx, tenant, "Public"))
+	w.check(w.people.In(ctx, tenant).RemoveDocumentSet("Wiki"))
+	w.check(w.people.In(ctx, tenant).RemoveCCPair("Public"))
 	if answer := w.call(w.public, "owner", "POST", "/onyx-api/ingestion",
 		fmt.Sprintf(`{"document":{"semantic_identifier":"x","source":"web","sections":[{"text":"x"}]},"cc_pair_id":%d}`, public)); answer.Code != 404 {
 		t.Errorf("a document for a removed connector: HTTP %d", answer.Code)
@@ -142,12 +142,12 @@ func TestAConnectorChangesWhileADocumentIsPosted(t *testing.T) {
 	pair := w.pair("Private", "private", legal)
 	late := &changing{Index: w.documents}
 	w.documents = late
-	late.change = func() { w.check(w.people.RemoveGroup(ctx, tenant, legal)) }
+	late.change = func() { w.check(w.people.In(ctx, tenant).RemoveGroup(legal)) }
 	w.post("a", pair, "")
 	w.expect("kim without the group", w.finds("owner", ""), []string{"a"})
 	joinGroup(w.t, w.people, tenant, "Legal", "kim@acme.example")
 	w.expect("a group of the same name", w.finds("kim", ""), nil)
-	late.change = func() { w.check(w.people.RemoveCCPair(ctx, tenant, "Private")) }
+	late.change = func() { w.check(w.people.In(ctx, tenant).RemoveCCPair("Private")) }
 	if answer := w.call(w.public, "owner", "POST", "/onyx-api/ingestion", fmt.Sprintf(
 		`{"document":{"id":"b","semantic_identifier":"b","source":"web","sections":[{"text":"quokka"}]},"cc_pair_id":%d}`, pair)); answer.Code != 404 {
 		t.Errorf("HTTP %d %s", answer.Code, answer.Body)
@@ -164,9 +164,9 @@ func decodedIDs(w *world, handler http.Handler) []string {
 func TestAgentsOfOnesOwn(t *testing.T) {
 	w := newWorld(t)
 	ctx, tenant := t.Context(), directory.DefaultTenant
-	kim, err := w.people.UserNamed(ctx, tenant, "kim@acme.example")
+	kim, err := w.people.In(ctx, tenant).UserNamed("kim@acme.example")
 	w.check(err)
-	sets, err := w.people.DocumentSets(ctx, directory.Owner(tenant))
+	sets, err := w.people.For(ctx, directory.Owner(tenant)).DocumentSets()
 	w.check(err)
 	board, handbook := sets[0], sets[1]
 	made := post[wire.FullPersona](w, "jo", "/persona", fmt.Sprintf(`{"name":"Mine","description":"For me","system_prompt":"Be brief.",

@@ -128,7 +128,7 @@ func FuzzPersona(f *testing.F) {
 			t.Errorf("%d documents, %d users, %d groups, %d sets", len(agent.Documents), len(agent.Audience.Users),
 				len(agent.Audience.Groups), len(parts.sets))
 		}
-		added, err := d.AddAgent(t.Context(), directory.DefaultTenant, agent)
+		added, err := d.In(t.Context(), directory.DefaultTenant).AddAgent(agent)
 		if err != nil {
 			if _, known := explain(err, false); !known {
 				t.Fatal(err)
@@ -138,7 +138,7 @@ func FuzzPersona(f *testing.F) {
 		if strings.ContainsFunc(agent.Name, unicode.IsControl) || strings.TrimSpace(agent.Name) == "" {
 			t.Errorf("the name %q was taken", agent.Name)
 		}
-		if err := d.RemoveAgent(t.Context(), directory.DefaultTenant, added.ID); err != nil {
+		if err := d.In(t.Context(), directory.DefaultTenant).RemoveAgent(added.ID); err != nil {
 			t.Error(err)
 		}
 	})

@@ -21,12 +21,12 @@ const (
 func groupRoutes() []route {
 	const admin = directory.PermissionAdmin
 	return []route{
-		withBody("POST /manage/admin/user-group", admin, addGroup, large),
+		withBody("POST /manage/admin/user-group", admin, addGroup, large, syncs),
 		noBody("GET /manage/admin/user-group", admin, groups),
-		withBody("PATCH /manage/admin/user-group/rename", admin, renameGroup),
-		withBody("PATCH /manage/admin/user-group/{id}", admin, changeGroup, large),
-		withBody("POST /manage/admin/user-group/{id}/add-users", admin, addToGroup, large),
-		noBody("DELETE /manage/admin/user-group/{id}", admin, removeGroup),
+		withBody("PATCH /manage/admin/user-group/rename", admin, renameGroup, syncs),
+		withBody("PATCH /manage/admin/user-group/{id}", admin, changeGroup, large, syncs),
+		withBody("POST /manage/admin/user-group/{id}/add-users", admin, addToGroup, large, syncs),
+		noBody("DELETE /manage/admin/user-group/{id}", admin, removeGroup, syncs),
 		noBody("GET /manage/user-groups/minimal", directory.PermissionBasic, minimalGroups),
 	}
 }
@@ -37,7 +37,7 @@ func addGroup(c *call) (any, error) {
 	if err := c.failure(); err != nil {
 		return nil, err
 	}
-	group, err := c.Directory.AddGroup(c.ctx, c.who.Tenant, name, users, pairs)
+	group, err := c.directory.AddGroup(name, users, pairs)
 	return c.changedGroup(group, err)
 }
 
@@ -70,7 +70,7 @@ func (c *call) updateGroup(id int, doing string, change directory.GroupChange) (
 	if err := cmp.Or(c.failure(), ofDefaultGroup(id, doing)); err != nil {
 		return nil, err
 	}
-	group, err := c.Directory.ChangeGroup(c.ctx, c.who.Tenant, id, change)
+	group, err := c.directory.ChangeGroup(id, change)
 	return c.changedGroup(group, err)
 }
 
@@ -82,11 +82,8 @@ func ofDefaultGroup(id int, doing string) error {
 	return nil
 }
 
-// changedGroup updates the documents of a group's connectors, and describes it.
+// changedGroup describes a group after a change.
 func (c *call) changedGroup(group directory.Group, err error) (any, error) {
-	if err == nil {
-		err = c.SyncConnectors(c.ctx, c.who.Tenant)
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -103,12 +100,9 @@ func removeGroup(c *call) (any, error) {
 	if err := cmp.Or(c.failure(), ofDefaultGroup(id, "delete")); err != nil {
 		return nil, err
 	}
-	err := c.Directory.RemoveGroup(c.ctx, c.who.Tenant, id)
+	err := c.directory.RemoveGroup(id)
 	if _, isMissing := errors.AsType[directory.MissingError](err); isMissing {
-		return nil, coded(http.StatusNotFound, "NOT_FOUND", "User group not found")
-	}
-	if err == nil {
-		err = c.SyncConnectors(c.ctx, c.who.Tenant)
+		err = coded(http.StatusNotFound, "NOT_FOUND", "User group not found")
 	}
 	return nil, err
 }
@@ -141,11 +135,11 @@ func (c *call) listGroups() ([]directory.Group, error) {
 	if err := c.failure(); err != nil {
 		return nil, err
 	}
-	groups, err := c.Directory.Groups(c.ctx, c.who.Tenant)
+	groups, err := c.directory.Groups()
 	if err != nil || !withDefault {
 		return groups, err
 	}
-	users, err := c.Directory.Users(c.ctx, c.who.Tenant)
+	users, err := c.directory.Users()
 	admins, basic := directory.Group{ID: adminGroup, Name: "Admin"}, directory.Group{ID: basicGroup, Name: "Basic"}
 	for _, user := range users {
 		if user.Role == directory.RoleAdmin {
@@ -159,10 +153,10 @@ func (c *call) listGroups() ([]directory.Group, error) {
 
 // describeGroups describes groups for an administrator, with the sets and agents that they may use.
 func (c *call) describeGroups(groups []directory.Group) ([]wire.UserGroup, error) {
-	pairs, pairsErr := c.Directory.CCPairs(c.ctx, c.who.Tenant)
-	known, knownErr := c.Directory.DocumentSets(c.ctx, c.who)
-	sets, setsErr := c.Directory.DescribeSets(c.ctx, known)
-	agents, agentsErr := c.Directory.Agents(c.ctx, c.who)
+	pairs, pairsErr := c.directory.CCPairs()
+	known, knownErr := c.directory.DocumentSets()
+	sets, setsErr := c.directory.DescribeSets(known)
+	agents, agentsErr := c.directory.Agents()
 	if err := cmp.Or(pairsErr, knownErr, setsErr, agentsErr); err != nil {
 		return nil, err
 	}

@@ -91,7 +91,7 @@ func libraryAdd(c *call) (any, error) {
 	}
 	if options.Set != "" {
 		// Before its first document is stored: those of an unknown set cannot be found by its name.
-		if err := c.Directory.EnsureDocumentSet(c.ctx, c.who.Tenant, options.Set); err != nil {
+		if err := c.directory.EnsureDocumentSet(options.Set); err != nil {
 			return nil, err
 		}
 	}
@@ -195,7 +195,7 @@ func (w *work) remove(request wire.RemoveRequest) (done wire.LibraryEvent, err e
 		removed = request.Set
 	}
 	if removed != "" {
-		sets, err := w.Directory.DocumentSets(w.ctx, w.who)
+		sets, err := w.directory.DocumentSets()
 		if err != nil {
 			return done, err
 		}

@@ -128,7 +128,7 @@ func TestSetsComeAndGoWithTheirDocuments(t *testing.T) {
 	change("remove", wire.RemoveRequest{Refs: []string{folder}}, wire.LibraryEvent{Removed: 1})
 	wantSets("remove of the folder")
 
-	err := w.people.EnsureDocumentSet(t.Context(), directory.DefaultTenant, "Left")
+	err := w.people.In(t.Context(), directory.DefaultTenant).EnsureDocumentSet("Left")
 	w.check(err)
 	change("remove", wire.RemoveRequest{Set: "Left"}, wire.LibraryEvent{})
 	wantSets("remove of an empty set")
@@ -230,7 +230,7 @@ func TestLibraryRefusals(t *testing.T) {
 			t.Errorf("%s %s: HTTP %d %s", test.path, body, answer.Code, answer.Body)
 		}
 	}
-	sets, err := w.people.DocumentSets(t.Context(), directory.Owner(directory.DefaultTenant))
+	sets, err := w.people.For(t.Context(), directory.Owner(directory.DefaultTenant)).DocumentSets()
 	w.check(err)
 	if slices.ContainsFunc(sets, func(s directory.DocumentSet) bool { return s.Name == "Never" }) {
 		t.Error("a refused request leaves a set behind")

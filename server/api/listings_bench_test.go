@@ -42,7 +42,7 @@ func BenchmarkListings(b *testing.B) {
 	}
 	for _, n := range []int{0, 300} {
 		for i := range n {
-			_, err := w.people.AddAgent(b.Context(), directory.DefaultTenant, directory.Agent{
+			_, err := w.people.In(b.Context(), directory.DefaultTenant).AddAgent(directory.Agent{
 				Name: fmt.Sprint("Agent ", i), Public: true, Listed: true, Documents: ids[i%10*50:][:200],
 				DocumentSets: []directory.DocumentSet{{Name: "Handbook"}}, SystemPrompt: "Answer in one sentence.",
 			})

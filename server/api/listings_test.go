@@ -44,7 +44,7 @@ func TestListingsAskTheLibraryOnce(t *testing.T) {
 	w := newWorld(t)
 	const many = 40
 	for i := range many {
-		_, err := w.people.AddAgent(t.Context(), directory.DefaultTenant, directory.Agent{Name: fmt.Sprint("Agent ", i), Public: true,
+		_, err := w.people.In(t.Context(), directory.DefaultTenant).AddAgent(directory.Agent{Name: fmt.Sprint("Agent ", i), Public: true,
 			DocumentSets: []directory.DocumentSet{{Name: "Handbook"}}, Documents: []string{"file:/jo/notes.md", fmt.Sprint("absent ", i)}})
 		w.check(err)
 	}

@@ -143,7 +143,7 @@ func TestAnAgentHasAModelOfItsOwn(t *testing.T) {
 		if name != "" {
 			agent.Provider = "local"
 		}
-		agent, err := w.people.AddAgent(t.Context(), directory.DefaultTenant, agent)
+		agent, err := w.people.In(t.Context(), directory.DefaultTenant).AddAgent(agent)
 		w.check(err)
 		for body, want := range map[string]string{"": want, `,"provider":"local","model":"small"`: "small"} {
 			before := len(scripted.Requests())

@@ -249,7 +249,7 @@ func (w *resultWorld) holds(query, more string) {
 // without a query.
 func (w *resultWorld) scopes() {
 	w.t.Helper()
-	agent, err := w.people.AddAgent(w.t.Context(), directory.DefaultTenant, directory.Agent{Name: "Scoped", Public: true, Listed: true,
+	agent, err := w.people.In(w.t.Context(), directory.DefaultTenant).AddAgent(directory.Agent{Name: "Scoped", Public: true, Listed: true,
 		Documents: []string{"r001", "r002", "r003", "r004", "r005"}, DocumentSets: []directory.DocumentSet{{Name: "Handbook"}},
 		SearchStart: time.Date(2026, 2, 20, 0, 0, 0, 0, time.UTC)})
 	w.check(err)

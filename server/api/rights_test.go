@@ -138,7 +138,7 @@ func TestGivingAndTakingAwayIsSeenAtOnce(t *testing.T) {
 	if search("jo") == 0 {
 		t.Error("who joins a group sees its documents")
 	}
-	w.check(w.people.SetActive(t.Context(), directory.DefaultTenant, "kim@acme.example", false))
+	w.check(w.people.In(t.Context(), directory.DefaultTenant).SetActive("kim@acme.example", false))
 	if answer := w.call(w.public, "kim", "POST", "/search", `{"query":"zeppelin"}`); answer.Code != http.StatusForbidden {
 		t.Errorf("who has left: HTTP %d", answer.Code)
 	}
@@ -174,7 +174,7 @@ func TestInProcessRoutes(t *testing.T) {
 // TestAgentsKeepSecrets: whoever may use an agent is not told the names of sets and documents that they may not see.
 func TestAgentsKeepSecrets(t *testing.T) {
 	w := newWorld(t)
-	agent, err := w.people.AddAgent(t.Context(), directory.DefaultTenant, directory.Agent{Name: "Counsel", Public: true,
+	agent, err := w.people.In(t.Context(), directory.DefaultTenant).AddAgent(directory.Agent{Name: "Counsel", Public: true,
 		DocumentSets: []directory.DocumentSet{{Name: "Board"}, {Name: "Handbook"}},
 		Documents:    []string{"file:/legal/contract.md", "file:/jo/notes.md"}})
 	w.check(err)

@@ -29,7 +29,7 @@ func (w *ruleWorld) kill(r *rules) {
 	w.now.Store(new(today))
 	made, secret, err := w.people.AddToken(w.t.Context(), directory.TokenRequest{Tenant: r.tenant, Name: "gone", Email: u.email})
 	w.check(err)
-	w.check(w.people.RevokeToken(w.t.Context(), r.tenant, u.email, made.ID))
+	w.check(w.people.In(w.t.Context(), r.tenant).RevokeToken(u.email, made.ID))
 	elsewhere := "onyx_pat_acme." + strings.TrimPrefix(u.full, "onyx_pat_")
 	if tenant, random, named := strings.Cut(strings.TrimPrefix(u.full, "onyx_pat_"), "."); named {
 		elsewhere = "onyx_pat_" + random
@@ -190,7 +190,7 @@ func (q *inquiry) tokenIDs(r *rules) (ids []string) {
 		if u == q.user {
 			continue
 		}
-		tokens, err := q.people.ListTokens(q.t.Context(), r.tenant, u.email)
+		tokens, err := q.people.In(q.t.Context(), r.tenant).ListTokens(u.email)
 		q.check(err)
 		for _, token := range tokens {
 			ids = append(ids, strconv.Itoa(token.ID))

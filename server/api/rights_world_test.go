@@ -175,10 +175,10 @@ func (w *ruleWorld) arrange(tenant string) {
 		u := &ruleUser{email: email, admin: i == 0 || i == 1 && w.chance(30), active: true, groups: map[string]bool{}, external: map[string]bool{}}
 		if i > 0 {
 			role := map[bool]directory.Role{true: directory.RoleAdmin, false: directory.RoleBasic}[u.admin]
-			_, err := w.people.AddUser(ctx, tenant, email, role)
+			_, err := w.people.In(ctx, tenant).AddUser(email, role)
 			w.check(err)
 		}
-		known, err := w.people.UserNamed(ctx, tenant, email)
+		known, err := w.people.In(ctx, tenant).UserNamed(email)
 		w.check(err)
 		u.id = known.ID
 		u.scopes = some(w, 30, []string{"basic", "add:agents", "read:chat", "write:chat", "read:search", "manage:connectors", "admin"})
@@ -390,8 +390,8 @@ func (w *ruleWorld) postDocument(r *rules, id string) {
 // addLocal stores a document as adding a file to a set does.
 func (w *ruleWorld) addLocal(r *rules) {
 	d := w.describe("file:/doc")
-	w.check(w.people.EnsureDocumentSet(w.t.Context(), r.tenant, "Files"))
-	sets, err := w.people.DocumentSets(w.t.Context(), directory.Owner(r.tenant))
+	w.check(w.people.In(w.t.Context(), r.tenant).EnsureDocumentSet("Files"))
+	sets, err := w.people.For(w.t.Context(), directory.Owner(r.tenant)).DocumentSets()
 	w.check(err)
 	set := sets[slices.IndexFunc(sets, func(set directory.DocumentSet) bool { return set.Name == "Files" })]
 	r.sets = append(r.sets, &ruleSet{id: set.ID, name: set.Name, public: true})
@@ -409,7 +409,7 @@ func (w *ruleWorld) addLocal(r *rules) {
 
 func (w *ruleWorld) addExternal(r *rules) {
 	u, source, id := r.users[w.rand.IntN(len(r.users))], w.one(ruleSources()...), w.one("SPACE", "space-hr", "C1")
-	w.check(w.people.JoinExternalGroup(w.t.Context(), r.tenant, directory.ExternalGroup{Source: source, ID: id}, u.email))
+	w.check(w.people.In(w.t.Context(), r.tenant).JoinExternalGroup(directory.ExternalGroup{Source: source, ID: id}, u.email))
 	u.external[source+":"+strings.ToLower(id)] = true
 }
 
@@ -421,7 +421,7 @@ func (w *ruleWorld) change(r *rules) {
 	switch kind := w.rand.IntN(11); {
 	case kind == 0:
 		u.active = !u.active
-		w.check(w.people.SetActive(ctx, r.tenant, u.email, u.active))
+		w.check(w.people.In(ctx, r.tenant).SetActive(u.email, u.active))
 	case kind == 1 && u.groups[group]:
 		leaveGroup(w.t, w.people, r.tenant, r.groups[group], u.email)
 		delete(u.groups, group)
@@ -429,7 +429,7 @@ func (w *ruleWorld) change(r *rules) {
 		r.groups[group] = joinGroup(w.t, w.people, r.tenant, group, u.email)
 		u.groups[group] = true
 	case kind == 2 && r.groups[group] != 0:
-		w.check(w.people.RemoveGroup(ctx, r.tenant, r.groups[group]))
+		w.check(w.people.In(ctx, r.tenant).RemoveGroup(r.groups[group]))
 		w.check(w.server.SyncConnectors(ctx, r.tenant))
 		r.forgetGroup(group)
 	case kind == 2:
@@ -442,16 +442,16 @@ func (w *ruleWorld) change(r *rules) {
 		w.addExternal(r)
 	case kind == 6 && len(u.external) > 0:
 		source, id, _ := strings.Cut(sortedKeys(u.external)[0], ":")
-		w.check(w.people.LeaveExternalGroup(ctx, r.tenant, directory.ExternalGroup{Source: source, ID: id}, u.email))
+		w.check(w.people.In(ctx, r.tenant).LeaveExternalGroup(directory.ExternalGroup{Source: source, ID: id}, u.email))
 		delete(u.external, source+":"+id)
 	case kind == 7 && len(r.pairs) > 1:
 		gone := r.pairs[0]
-		w.check(w.people.RemoveCCPair(ctx, r.tenant, gone.name))
+		w.check(w.people.In(ctx, r.tenant).RemoveCCPair(gone.name))
 		w.check(w.server.SyncConnectors(ctx, r.tenant))
 		r.pairs = slices.Clone(r.pairs[1:])
 		r.documents = slices.DeleteFunc(r.documents, func(d *ruleDocument) bool { return d.pair == gone })
 	case kind == 8 && len(r.agents) > 0:
-		w.check(w.people.RemoveAgent(ctx, r.tenant, r.agents[0].id))
+		w.check(w.people.In(ctx, r.tenant).RemoveAgent(r.agents[0].id))
 		r.agents = slices.Clone(r.agents[1:])
 	case kind == 9:
 		w.removeSet(r)
@@ -482,7 +482,7 @@ func (w *ruleWorld) removeSet(r *rules) {
 		if s.name == "Files" || slices.ContainsFunc(r.agents, func(g *ruleAgent) bool { return slices.Contains(g.sets, s) }) {
 			continue
 		}
-		w.check(w.people.RemoveDocumentSet(w.t.Context(), r.tenant, s.name))
+		w.check(w.people.In(w.t.Context(), r.tenant).RemoveDocumentSet(s.name))
 		w.check(w.server.SyncConnectors(w.t.Context(), r.tenant))
 		r.sets = slices.Delete(slices.Clone(r.sets), i, i+1)
 		return

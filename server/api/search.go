@@ -205,7 +205,7 @@ func (c *call) checkSets(names []string) error {
 	if len(names) == 0 {
 		return nil
 	}
-	sets, err := c.Directory.DocumentSets(c.ctx, c.who)
+	sets, err := c.directory.DocumentSets()
 	if err != nil {
 		return err
 	}
@@ -233,7 +233,7 @@ func agentScope(agent directory.Agent) *pipeline.Agent {
 
 // agent returns an agent that the caller may use, or the API's error.
 func (c *call) agent(id int) (directory.Agent, error) {
-	agent, err := c.Directory.Agent(c.ctx, c.who, id)
+	agent, err := c.directory.Agent(id)
 	if errors.Is(err, directory.ErrNotFound) {
 		err = coded(http.StatusNotFound, "PERSONA_NOT_FOUND", "Persona with id %d not found", id)
 	}
@@ -249,7 +249,7 @@ func (c *call) visibleSets() (setFilter, error) {
 	if c.who.Admin {
 		return nil, nil
 	}
-	sets, err := c.Directory.DocumentSets(c.ctx, c.who)
+	sets, err := c.directory.DocumentSets()
 	if err != nil {
 		return nil, err
 	}

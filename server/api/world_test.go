@@ -214,13 +214,13 @@ func (w *world) check(err error) {
 // joinGroup adds a user to a group and returns its id. Who and what does not exist is made.
 func joinGroup(t testing.TB, d *directory.Directory, tenant, group, email string) int {
 	t.Helper()
-	user, userErr := d.AddUser(t.Context(), tenant, email, directory.RoleBasic)
-	groups, err := d.Groups(t.Context(), tenant)
+	user, userErr := d.In(t.Context(), tenant).AddUser(email, directory.RoleBasic)
+	groups, err := d.In(t.Context(), tenant).Groups()
 	joined, at := directory.Group{}, slices.IndexFunc(groups, func(g directory.Group) bool { return g.Name == group })
 	if at >= 0 {
-		joined, err = d.ChangeGroup(t.Context(), tenant, groups[at].ID, directory.GroupChange{Joining: []string{user.ID}})
+		joined, err = d.In(t.Context(), tenant).ChangeGroup(groups[at].ID, directory.GroupChange{Joining: []string{user.ID}})
 	} else if err == nil {
-		joined, err = d.AddGroup(t.Context(), tenant, group, []string{user.ID}, nil)
+		joined, err = d.In(t.Context(), tenant).AddGroup(group, []string{user.ID}, nil)
 	}
 	if err := errors.Join(userErr, err); err != nil {
 		t.Fatal(err)
@@ -231,7 +231,7 @@ func joinGroup(t testing.TB, d *directory.Directory, tenant, group, email string
 // leaveGroup removes a user from a group.
 func leaveGroup(t testing.TB, d *directory.Directory, tenant string, group int, email string) {
 	t.Helper()
-	groups, err := d.Groups(t.Context(), tenant)
+	groups, err := d.In(t.Context(), tenant).Groups()
 	left := []string{}
 	for _, g := range groups {
 		for _, user := range g.Members {
@@ -241,7 +241,7 @@ func leaveGroup(t testing.TB, d *directory.Directory, tenant string, group int, 
 		}
 	}
 	if err == nil {
-		_, err = d.ChangeGroup(t.Context(), tenant, group, directory.GroupChange{Users: left})
+		_, err = d.In(t.Context(), tenant).ChangeGroup(group, directory.GroupChange{Users: left})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -251,12 +251,12 @@ func leaveGroup(t testing.TB, d *directory.Directory, tenant string, group int, 
 // populate tells a story of four documents: two public, one of Jo's, one of the group Legal, to which Kim belongs.
 func (w *world) populate() {
 	ctx, tenant := w.t.Context(), directory.DefaultTenant
-	_, err := w.people.CreateDocumentSet(ctx, tenant, directory.SetDetails{DocumentSet: directory.DocumentSet{
+	_, err := w.people.In(ctx, tenant).CreateDocumentSet(directory.SetDetails{DocumentSet: directory.DocumentSet{
 		Name: "Handbook", Description: "How we work", Public: true}})
 	w.check(err)
-	_, err = w.people.CreateDocumentSet(ctx, tenant, directory.SetDetails{DocumentSet: directory.DocumentSet{Name: "Board"}})
+	_, err = w.people.In(ctx, tenant).CreateDocumentSet(directory.SetDetails{DocumentSet: directory.DocumentSet{Name: "Board"}})
 	w.check(err)
-	w.eng, err = w.people.AddAgent(ctx, tenant, directory.Agent{Name: "Eng", Description: "Engineering", Public: true,
+	w.eng, err = w.people.In(ctx, tenant).AddAgent(directory.Agent{Name: "Eng", Description: "Engineering", Public: true,
 		Listed: true, DocumentSets: []directory.DocumentSet{{Name: "Handbook"}}})
 	w.check(err)
 	joinGroup(w.t, w.people, tenant, "Legal", "kim@acme.example")

@@ -2,7 +2,6 @@ package directory
 
 import (
 	"cmp"
-	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
@@ -60,42 +59,42 @@ func DefaultAgent() Agent {
 // AddAgent creates an agent and returns it with its id. Its document sets are given by name and must exist. Its name
 // must not look like that of a public agent or of another agent of its owner; for an administrator's agent, only the
 // public agents of administrators count.
-func (d *Directory) AddAgent(ctx context.Context, tenant string, agent Agent) (Agent, error) {
+func (v View) AddAgent(agent Agent) (Agent, error) {
 	if err := checkAgent(agent); err != nil {
 		return Agent{}, err
 	}
-	err := d.open.Update(ctx, "add agent "+agent.Name, func(tx *sqldb.Tx) {
-		refuseMore(tx, KindAgent, agent.OwnerID, MostAgents, "SELECT count(*) FROM agents WHERE owner_id = ?")
-		tx.Row(noTenant(tenant), []any{&agent.ID}, `INSERT INTO agents (tenant_id, name, is_public, is_listed, owner_id,
+	err := v.update("add agent "+agent.Name, func(tx tenantTx) {
+		tx.refuseMore(KindAgent, agent.OwnerID, MostAgents, "SELECT count(*) FROM agents WHERE owner_id = ?")
+		tx.Row(noTenant(v.Tenant), []any{&agent.ID}, `INSERT INTO agents (tenant_id, name, is_public, is_listed, owner_id,
 			created_at) SELECT id, ?, ?, ?, nullif(?, ''), ? FROM tenants WHERE id = ? RETURNING id`,
-			agent.Name, agent.Public, agent.Listed, agent.OwnerID, d.now().UnixMicro(), tenant)
-		storeAgent(tx, tenant, &agent)
+			agent.Name, agent.Public, agent.Listed, agent.OwnerID, v.now().UnixMicro(), v.Tenant)
+		tx.storeAgent(&agent)
 	})
 	return agent, err
 }
 
 // UpdateAgent replaces an agent, but not its owner. The rules for names are those of AddAgent.
-func (d *Directory) UpdateAgent(ctx context.Context, tenant string, agent Agent) (Agent, error) {
+func (v View) UpdateAgent(agent Agent) (Agent, error) {
 	if err := checkAgent(agent); err != nil {
 		return Agent{}, err
 	}
-	err := d.open.Update(ctx, "change agent "+agent.Name, func(tx *sqldb.Tx) {
+	err := v.update("change agent "+agent.Name, func(tx tenantTx) {
 		for _, table := range []string{"users", "groups", "document_sets", "documents", "files"} {
 			tx.Exec("DELETE FROM agent_"+table+" WHERE agent_id = ?", agent.ID)
 		}
-		storeAgent(tx, tenant, &agent)
+		tx.storeAgent(&agent)
 	})
 	return agent, err
 }
 
 // storeAgent stores the fields and the scope of an agent that has a row, and completes its sets.
-func storeAgent(tx *sqldb.Tx, tenant string, agent *Agent) {
+func (tx tenantTx) storeAgent(agent *Agent) {
 	owner := sql.NullString{String: agent.OwnerID, Valid: agent.OwnerID != ""}
-	refuseLookalike(tx, KindAgent, agent.Name, `SELECT ?4 UNION ALL SELECT a.name FROM agents a
+	tx.refuseLookalike(KindAgent, agent.Name, `SELECT ?4 UNION ALL SELECT a.name FROM agents a
 			LEFT JOIN users u ON u.id = a.owner_id
 		WHERE a.tenant_id = ?1 AND a.id <> ?5 AND (a.owner_id IS NOT DISTINCT FROM ?2 OR a.is_public AND (coalesce(u.role = ?3, FALSE)
 			OR NOT EXISTS (SELECT 1 FROM users WHERE id = ?2 AND role = ?3)))`,
-		tenant, owner, string(RoleAdmin), DefaultAgent().Name, agent.ID)
+		tx.tenant, owner, string(RoleAdmin), DefaultAgent().Name, agent.ID)
 	starters := sqldb.JSON{V: append([]wire.StarterMessage{}, agent.StarterMessages...)}
 	tx.Row(missing(KindAgent, agent.ID), []any{&agent.Revision}, `UPDATE agents SET name = ?, description = ?,
 			starter_messages = ?, search_start_date = ?, is_public = ?, is_listed = ?,
@@ -104,8 +103,8 @@ func storeAgent(tx *sqldb.Tx, tenant string, agent *Agent) {
 		WHERE id = ? AND tenant_id = ? RETURNING revision`,
 		agent.Name, agent.Description, starters, sqldb.Micros(agent.SearchStart), agent.Public, agent.Listed,
 		agent.SystemPrompt, agent.TaskPrompt, agent.Provider, agent.Model, agent.DisplayPriority, !agent.WithoutDate,
-		agent.ID, tenant)
-	addAudience(tx, "agent", tenant, agent.ID, agent.Audience)
+		agent.ID, tx.tenant)
+	tx.addAudience("agent", agent.ID, agent.Audience)
 	for _, file := range agent.Files {
 		tx.Exec("INSERT INTO agent_files (agent_id, file_id, user_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
 			agent.ID, file.ID, file.UserID)
@@ -113,7 +112,7 @@ func storeAgent(tx *sqldb.Tx, tenant string, agent *Agent) {
 	agent.DocumentSets = slices.Clone(agent.DocumentSets)
 	for i := range agent.DocumentSets {
 		set := &agent.DocumentSets[i]
-		findSet(tx, tenant, set, missing(KindDocumentSet, quote(set.Name)))
+		tx.findSet(set, missing(KindDocumentSet, quote(set.Name)))
 		tx.Exec("INSERT INTO agent_document_sets (agent_id, document_set_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
 			agent.ID, set.ID)
 	}
@@ -169,35 +168,35 @@ func fromVisibleAgents() string {
 
 // Agents lists the agents that the caller may use, without their prompts and attached documents: the default one first,
 // then by their priority and id. Names that look alike include the id, see shownNames.
-func (d *Directory) Agents(ctx context.Context, p Principal) ([]Agent, error) {
-	agents, err := d.agents(ctx, p, visibleAgents("''", "''")+" ORDER BY a.display_priority IS NULL, a.display_priority, a.id", p.Tenant, p.Admin, p.UserID)
+func (v View) Agents() ([]Agent, error) {
+	agents, err := v.agents(visibleAgents("''", "''") + " ORDER BY a.display_priority IS NULL, a.display_priority, a.id")
 	return append([]Agent{DefaultAgent()}, agents...), err
 }
 
 // Agent returns an agent. The error is ErrNotFound if it does not exist or the caller may not use it.
-func (d *Directory) Agent(ctx context.Context, p Principal, id int) (Agent, error) {
+func (v View) Agent(id int) (Agent, error) {
 	if id == 0 {
 		return DefaultAgent(), nil
 	}
-	agents, err := d.agents(ctx, p, visibleAgents("a.system_prompt", "a.task_prompt")+" AND a.id = ?4", p.Tenant, p.Admin, p.UserID, id)
+	agents, err := v.agents(visibleAgents("a.system_prompt", "a.task_prompt")+" AND a.id = ?4", id)
 	agent, err := sqldb.First(agents, err, fmt.Errorf("agent %d: %w", id, ErrNotFound))
 	if err != nil {
 		return agent, err
 	}
-	return agents[0], d.ReadDocuments(ctx, agents)
+	return agents[0], v.ReadDocuments(agents)
 }
 
-func (d *Directory) agents(ctx context.Context, p Principal, query string, args ...any) ([]Agent, error) {
-	shown, err := d.shownNames(ctx, p)
-	agents, agentsErr := sqldb.List(ctx, d.open, "read agents", func(a *Agent) []any {
+func (v View) agents(query string, args ...any) ([]Agent, error) {
+	shown, err := v.shownNames()
+	agents, agentsErr := sqldb.List(v.ctx, v.open, "read agents", func(a *Agent) []any {
 		return []any{&a.ID, &a.Name, &a.Description, sqldb.JSON{V: &a.StarterMessages}, (*sqldb.Micros)(&a.SearchStart),
 			&a.Public, &a.Listed, &a.OwnerID, &a.OwnerEmail, &a.SystemPrompt, &a.TaskPrompt, &a.Provider, &a.Model,
 			&a.DisplayPriority, &a.WithoutDate, &a.Revision}
-	}, query, args...)
-	sets, setsErr := sqldb.ListByID(ctx, d.open, "read the document sets of agents", setColumns, `SELECT a.agent_id, s.id, s.name, s.description, s.is_public
+	}, query, append([]any{v.Tenant, v.Admin, v.UserID}, args...)...)
+	sets, setsErr := sqldb.ListByID(v.ctx, v.open, "read the document sets of agents", setColumns, `SELECT a.agent_id, s.id, s.name, s.description, s.is_public
 		FROM document_sets s JOIN agent_document_sets a ON a.document_set_id = s.id
 		WHERE a.agent_id IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) ORDER BY s.name`, agentIDs(agents))
-	files, filesErr := sqldb.ListByID(ctx, d.open, "read the files of agents", func(f *File) []any { return []any{&f.ID, &f.UserID} },
+	files, filesErr := sqldb.ListByID(v.ctx, v.open, "read the files of agents", func(f *File) []any { return []any{&f.ID, &f.UserID} },
 		`SELECT agent_id, file_id, user_id FROM agent_files WHERE agent_id IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) ORDER BY file_id`,
 		agentIDs(agents))
 	for i := range agents {
@@ -217,8 +216,8 @@ func agentIDs(agents []Agent) sqldb.JSON {
 }
 
 // ReadDocuments reads the attached documents of agents that Agents listed.
-func (d *Directory) ReadDocuments(ctx context.Context, agents []Agent) error {
-	documents, err := sqldb.ListByID(ctx, d.open, "read the documents of agents", sqldb.Column[string], `SELECT agent_id, document_id
+func (v View) ReadDocuments(agents []Agent) error {
+	documents, err := sqldb.ListByID(v.ctx, v.open, "read the documents of agents", sqldb.Column[string], `SELECT agent_id, document_id
 		FROM agent_documents WHERE agent_id IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) ORDER BY document_id`, agentIDs(agents))
 	for i := range agents {
 		agents[i].Documents = documents[agents[i].ID]
@@ -227,8 +226,8 @@ func (d *Directory) ReadDocuments(ctx context.Context, agents []Agent) error {
 }
 
 // AgentAudience returns the audience of an agent.
-func (d *Directory) AgentAudience(ctx context.Context, agent Agent) (Audience, error) {
-	all, err := d.audiences(ctx, "agent", sqldb.JSON{V: []int{agent.ID}})
+func (v View) AgentAudience(agent Agent) (Audience, error) {
+	all, err := v.audiences("agent", sqldb.JSON{V: []int{agent.ID}})
 	if err != nil {
 		return Audience{}, err
 	}
@@ -236,7 +235,7 @@ func (d *Directory) AgentAudience(ctx context.Context, agent Agent) (Audience, e
 }
 
 // RemoveAgent removes an agent.
-func (d *Directory) RemoveAgent(ctx context.Context, tenant string, id int) error {
-	return d.open.Exec(ctx, fmt.Sprintf("remove agent %d", id), missing(KindAgent, id),
-		"DELETE FROM agents WHERE tenant_id = ? AND id = ?", tenant, id)
+func (v View) RemoveAgent(id int) error {
+	return v.exec(fmt.Sprintf("remove agent %d", id), missing(KindAgent, id),
+		"DELETE FROM agents WHERE tenant_id = ? AND id = ?", v.Tenant, id)
 }

@@ -17,9 +17,9 @@ func arranged(t *testing.T) (d *Directory, jo, kim User, eng Group, pair int) {
 	t.Helper()
 	d, _ = open(t, "", false)
 	ctx := t.Context()
-	jo = must[User](t)(d.AddUser(ctx, DefaultTenant, "jo@acme.example", RoleBasic))
-	kim = must[User](t)(d.AddUser(ctx, DefaultTenant, "kim@acme.example", RoleBasic))
-	eng = must[Group](t)(d.AddGroup(ctx, DefaultTenant, "Eng", []string{jo.ID, jo.ID}, nil))
+	jo = must[User](t)(d.In(ctx, DefaultTenant).AddUser("jo@acme.example", RoleBasic))
+	kim = must[User](t)(d.In(ctx, DefaultTenant).AddUser("kim@acme.example", RoleBasic))
+	eng = must[Group](t)(d.In(ctx, DefaultTenant).AddGroup("Eng", []string{jo.ID, jo.ID}, nil))
 	pair = addPair(t, d, PairRequest{Name: "Wiki", Access: AccessPrivate, GroupIDs: []int{eng.ID}, Creator: "Kim@acme.example"})
 	return d, jo, kim, eng, pair
 }
@@ -27,13 +27,13 @@ func arranged(t *testing.T) (d *Directory, jo, kim User, eng Group, pair int) {
 func addPair(t *testing.T, d *Directory, request PairRequest) int {
 	t.Helper()
 	ctx := t.Context()
-	request.ConnectorID = must[int](t)(d.AddConnector(ctx, DefaultTenant, "C "+request.Name, "confluence"))
-	request.CredentialID = must[int](t)(d.AddCredential(ctx, DefaultTenant, request.Name, "confluence"))
-	id, made, err := d.AddCCPair(ctx, DefaultTenant, request)
+	request.ConnectorID = must[int](t)(d.In(ctx, DefaultTenant).AddConnector("C "+request.Name, "confluence"))
+	request.CredentialID = must[int](t)(d.In(ctx, DefaultTenant).AddCredential(request.Name, "confluence"))
+	id, made, err := d.In(ctx, DefaultTenant).AddCCPair(request)
 	if err != nil || !made {
 		t.Fatalf("pair %d, made %v: %v", id, made, err)
 	}
-	again, made, err := d.AddCCPair(ctx, DefaultTenant, request)
+	again, made, err := d.In(ctx, DefaultTenant).AddCCPair(request)
 	if err != nil || made || again != id {
 		t.Errorf("made twice: %d, %v, %v", again, made, err)
 	}
@@ -45,17 +45,17 @@ func TestConnectorsSayWhoSeesTheirDocuments(t *testing.T) {
 	ctx := t.Context()
 	terms := func() []string {
 		t.Helper()
-		terms, own := must[CCPair](t)(d.CCPair(ctx, DefaultTenant, pair)).Terms()
+		terms, own := must[CCPair](t)(d.In(ctx, DefaultTenant).CCPair(pair)).Terms()
 		if !own {
 			t.Error("a private connector leaves it to the documents")
 		}
 		return terms
 	}
-	unsynced := func() []CCPair { t.Helper(); return must[[]CCPair](t)(d.UnsyncedCCPairs(ctx, DefaultTenant)) }
+	unsynced := func() []CCPair { t.Helper(); return must[[]CCPair](t)(d.In(ctx, DefaultTenant).UnsyncedCCPairs()) }
 	if got := terms(); !slices.Equal(got, []string{"user_email:kim@acme.example", "group:Eng"}) || len(unsynced()) != 0 {
 		t.Errorf("terms %v, unsettled %v", got, unsynced())
 	}
-	must[Group](t)(d.AddGroup(ctx, DefaultTenant, "Legal", nil, []int{pair}))
+	must[Group](t)(d.In(ctx, DefaultTenant).AddGroup("Legal", nil, []int{pair}))
 	if got := terms(); !slices.Equal(got, []string{"user_email:kim@acme.example", "group:Eng", "group:Legal"}) {
 		t.Errorf("terms %v", got)
 	}
@@ -63,7 +63,7 @@ func TestConnectorsSayWhoSeesTheirDocuments(t *testing.T) {
 	if len(stale) != 1 || stale[0].ID != pair {
 		t.Fatalf("unsettled %v", stale)
 	}
-	if err := d.RemoveGroup(ctx, DefaultTenant, eng.ID); err != nil {
+	if err := d.In(ctx, DefaultTenant).RemoveGroup(eng.ID); err != nil {
 		t.Fatal(err)
 	}
 	if still := must[bool](t)(d.MarkSynced(ctx, stale[0])); still || len(unsynced()) != 1 {
@@ -77,15 +77,15 @@ func TestConnectorsSayWhoSeesTheirDocuments(t *testing.T) {
 	}
 	for access, want := range map[AccessType][]string{AccessPublic: {"PUBLIC"}, AccessSync: nil} {
 		id := addPair(t, d, PairRequest{Name: string(access), Access: access})
-		got, own := must[CCPair](t)(d.CCPair(ctx, DefaultTenant, id)).Terms()
+		got, own := must[CCPair](t)(d.In(ctx, DefaultTenant).CCPair(id)).Terms()
 		if !slices.Equal(got, want) || own != (want != nil) {
 			t.Errorf("%s: terms %v, %v", access, got, own)
 		}
 	}
-	if err := d.RemoveCCPair(ctx, DefaultTenant, "Wiki"); err != nil {
+	if err := d.In(ctx, DefaultTenant).RemoveCCPair("Wiki"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.CCPair(ctx, DefaultTenant, pair); !errors.As(err, new(MissingError)) {
+	if _, err := d.In(ctx, DefaultTenant).CCPair(pair); !errors.As(err, new(MissingError)) {
 		t.Errorf("a removed connector: %v", err)
 	}
 	gone := unsynced()
@@ -93,8 +93,8 @@ func TestConnectorsSayWhoSeesTheirDocuments(t *testing.T) {
 		t.Errorf("%v is left, %v before", unsynced(), gone)
 	}
 	for range 2 { // its name is free again, and so is that of a connector that was never paired
-		must[int](t)(d.AddConnector(ctx, DefaultTenant, "C Wiki", "web"))
-		if err := d.RemoveCCPair(ctx, DefaultTenant, "C Wiki"); err != nil {
+		must[int](t)(d.In(ctx, DefaultTenant).AddConnector("C Wiki", "web"))
+		if err := d.In(ctx, DefaultTenant).RemoveCCPair("C Wiki"); err != nil {
 			t.Error(err)
 		}
 	}
@@ -105,9 +105,9 @@ func TestSetsAndAgentsForSome(t *testing.T) {
 	ctx := t.Context()
 	add := func(name string, audience Audience, pairs ...int) {
 		t.Helper()
-		must[int](t)(d.CreateDocumentSet(ctx, DefaultTenant, SetDetails{DocumentSet: DocumentSet{Name: name},
+		must[int](t)(d.In(ctx, DefaultTenant).CreateDocumentSet(SetDetails{DocumentSet: DocumentSet{Name: name},
 			Audience: audience, CCPairs: pairs}))
-		must[Agent](t)(d.AddAgent(ctx, DefaultTenant, Agent{Name: name, Audience: audience, SystemPrompt: "Be brief.",
+		must[Agent](t)(d.In(ctx, DefaultTenant).AddAgent(Agent{Name: name, Audience: audience, SystemPrompt: "Be brief.",
 			Provider: "p", Model: "m"}))
 	}
 	add("of a user", Audience{Users: []string{kim.ID}})
@@ -123,12 +123,12 @@ func TestSetsAndAgentsForSome(t *testing.T) {
 		"nobody": {Anonymous(DefaultTenant), nil},
 	} {
 		var sets, agents []string
-		for _, s := range must[[]DocumentSet](t)(d.DocumentSets(ctx, test.who)) {
+		for _, s := range must[[]DocumentSet](t)(d.For(ctx, test.who).DocumentSets()) {
 			sets = append(sets, s.Name)
 		}
-		for _, a := range must[[]Agent](t)(d.Agents(ctx, test.who))[1:] {
+		for _, a := range must[[]Agent](t)(d.For(ctx, test.who).Agents())[1:] {
 			agents = append(agents, a.Name)
-			a = must[Agent](t)(d.Agent(ctx, test.who, a.ID))
+			a = must[Agent](t)(d.For(ctx, test.who).Agent(a.ID))
 			if a.SystemPrompt != "Be brief." || a.Provider != "p" || a.Model != "m" {
 				t.Errorf("read back as %+v", a)
 			}
@@ -138,15 +138,15 @@ func TestSetsAndAgentsForSome(t *testing.T) {
 			t.Errorf("%s sees sets %q and agents %q", name, sets, agents)
 		}
 	}
-	if stale := must[[]CCPair](t)(d.UnsyncedCCPairs(ctx, DefaultTenant)); len(stale) != 1 ||
+	if stale := must[[]CCPair](t)(d.In(ctx, DefaultTenant).UnsyncedCCPairs()); len(stale) != 1 ||
 		!slices.Equal(stale[0].Sets, []string{"of a group"}) {
 		t.Errorf("the set's connector is not to be settled: %+v", stale)
 	}
-	if err := d.RemoveUser(ctx, DefaultTenant, "KIM@acme.example"); err != nil {
+	if err := d.In(ctx, DefaultTenant).RemoveUser("KIM@acme.example"); err != nil {
 		t.Fatal(err)
 	}
-	back := must[User](t)(d.AddUser(ctx, DefaultTenant, "kim@acme.example", RoleBasic))
-	if sets := must[[]DocumentSet](t)(d.DocumentSets(ctx, Principal{Tenant: DefaultTenant, UserID: back.ID})); len(sets) != 0 {
+	back := must[User](t)(d.In(ctx, DefaultTenant).AddUser("kim@acme.example", RoleBasic))
+	if sets := must[[]DocumentSet](t)(d.For(ctx, Principal{Tenant: DefaultTenant, UserID: back.ID}).DocumentSets()); len(sets) != 0 {
 		t.Errorf("a new user of that address sees %v", sets)
 	}
 }
@@ -157,22 +157,22 @@ func TestWhatIsRefused(t *testing.T) {
 	if err := d.AddTenant(ctx, "acme"); err != nil {
 		t.Fatal(err)
 	}
-	must[int](t)(d.CreateDocumentSet(ctx, DefaultTenant, SetDetails{DocumentSet: DocumentSet{Name: "S"}}))
-	must[Agent](t)(d.AddAgent(ctx, DefaultTenant, Agent{Name: "A", OwnerID: jo.ID, DocumentSets: []DocumentSet{{Name: "S"}}}))
+	must[int](t)(d.In(ctx, DefaultTenant).CreateDocumentSet(SetDetails{DocumentSet: DocumentSet{Name: "S"}}))
+	must[Agent](t)(d.In(ctx, DefaultTenant).AddAgent(Agent{Name: "A", OwnerID: jo.ID, DocumentSets: []DocumentSet{{Name: "S"}}}))
 	group := func(tenant, name string, users []string, pairs []int) error {
-		_, err := d.AddGroup(ctx, tenant, name, users, pairs)
+		_, err := d.In(ctx, tenant).AddGroup(name, users, pairs)
 		return err
 	}
 	set := func(tenant string, details SetDetails) error {
-		_, err := d.CreateDocumentSet(ctx, tenant, details)
+		_, err := d.In(ctx, tenant).CreateDocumentSet(details)
 		return err
 	}
 	agent := func(agent Agent) error {
-		_, err := d.AddAgent(ctx, DefaultTenant, agent)
+		_, err := d.In(ctx, DefaultTenant).AddAgent(agent)
 		return err
 	}
 	pairOf := func(request PairRequest) error {
-		_, _, err := d.AddCCPair(ctx, DefaultTenant, request)
+		_, _, err := d.In(ctx, DefaultTenant).AddCCPair(request)
 		return err
 	}
 	named := func(name string) SetDetails { return SetDetails{DocumentSet: DocumentSet{Name: name}} }
@@ -186,21 +186,21 @@ func TestWhatIsRefused(t *testing.T) {
 		"a set again":               {set(DefaultTenant, named("S")), ExistsError{}},
 		"another tenant's pair":     {set("acme", withPair), MissingError{}},
 		"another tenant's user":     {set("acme", withUser), MissingError{}},
-		"a set in use":              {d.RemoveDocumentSet(ctx, DefaultTenant, "S"), InputError{}},
-		"no set":                    {d.RemoveDocumentSet(ctx, "acme", "S"), MissingError{}},
+		"a set in use":              {d.In(ctx, DefaultTenant).RemoveDocumentSet("S"), InputError{}},
+		"no set":                    {d.In(ctx, "acme").RemoveDocumentSet("S"), MissingError{}},
 		"one's own agent again":     {agent(Agent{Name: "A", OwnerID: jo.ID}), ExistsError{}},
 		"a provider alone":          {agent(Agent{Name: "B", Provider: "p"}), InputError{}},
 		"no group":                  {agent(Agent{Name: "B", Audience: Audience{Groups: []int{eng.ID + 9}}}), MissingError{}},
 		"no connector":              {pairOf(PairRequest{ConnectorID: 99, CredentialID: 1, Access: AccessSync}), MissingError{}},
 		"no credential":             {pairOf(PairRequest{ConnectorID: 1, CredentialID: 99, Access: AccessSync}), MissingError{}},
 		"no access type":            {pairOf(PairRequest{ConnectorID: 1, CredentialID: 1, Access: "all"}), InputError{}},
-		"the owner, basic":          {d.SetRole(ctx, DefaultTenant, OwnerEmail, RoleBasic), InputError{}},
-		"without the owner":         {d.RemoveUser(ctx, DefaultTenant, OwnerEmail), InputError{}},
-		"no user":                   {d.RemoveUser(ctx, "acme", jo.Email), MissingError{}},
-		"no such role":              {d.SetRole(ctx, DefaultTenant, jo.Email, "king"), InputError{}},
-		"an unknown source's group": {d.JoinExternalGroup(ctx, DefaultTenant, ExternalGroup{"google", "drive_x"}, jo.Email), InputError{}},
-		"no external member":        {d.LeaveExternalGroup(ctx, DefaultTenant, ExternalGroup{"slack", "x"}, ""), InputError{}},
-		"no agent":                  {d.RemoveAgent(ctx, "acme", 1), MissingError{}},
+		"the owner, basic":          {d.In(ctx, DefaultTenant).SetRole(OwnerEmail, RoleBasic), InputError{}},
+		"without the owner":         {d.In(ctx, DefaultTenant).RemoveUser(OwnerEmail), InputError{}},
+		"no user":                   {d.In(ctx, "acme").RemoveUser(jo.Email), MissingError{}},
+		"no such role":              {d.In(ctx, DefaultTenant).SetRole(jo.Email, "king"), InputError{}},
+		"an unknown source's group": {d.In(ctx, DefaultTenant).JoinExternalGroup(ExternalGroup{"google", "drive_x"}, jo.Email), InputError{}},
+		"no external member":        {d.In(ctx, DefaultTenant).LeaveExternalGroup(ExternalGroup{"slack", "x"}, ""), InputError{}},
+		"no agent":                  {d.In(ctx, "acme").RemoveAgent(1), MissingError{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if test.got == nil {
@@ -211,11 +211,11 @@ func TestWhatIsRefused(t *testing.T) {
 			}
 		})
 	}
-	if groups := must[[]Group](t)(d.Groups(ctx, "acme")); len(groups) != 0 {
+	if groups := must[[]Group](t)(d.In(ctx, "acme").Groups()); len(groups) != 0 {
 		t.Errorf("what was refused is left behind: %v", groups)
 	}
 	// Whether a name is free tells nothing about agents that one cannot see.
-	must[Agent](t)(d.AddAgent(ctx, DefaultTenant, Agent{Name: "A", OwnerID: OwnerID(DefaultTenant)}))
+	must[Agent](t)(d.In(ctx, DefaultTenant).AddAgent(Agent{Name: "A", OwnerID: OwnerID(DefaultTenant)}))
 }
 
 // sortOf names what sort of error it is.
@@ -240,17 +240,17 @@ func TestMembershipEnds(t *testing.T) {
 	d, jo, _, _, _ := arranged(t)
 	ctx := t.Context()
 	space := ExternalGroup{"confluence", " Space-HR "}
-	if err := d.JoinExternalGroup(ctx, DefaultTenant, space, jo.Email); err != nil {
+	if err := d.In(ctx, DefaultTenant).JoinExternalGroup(space, jo.Email); err != nil {
 		t.Fatal(err)
 	}
-	if members := must[[]Membership](t)(d.ExternalMembers(ctx, DefaultTenant)); len(members) != 1 ||
+	if members := must[[]Membership](t)(d.In(ctx, DefaultTenant).ExternalMembers()); len(members) != 1 ||
 		members[0] != (Membership{ExternalGroup{"confluence", "space-hr"}, jo.Email}) {
 		t.Errorf("members %v", members)
 	}
 	_, secret := token(t, d, TokenRequest{Email: jo.Email})
 	terms := func() int { return len(must[Principal](t)(d.Authenticate(ctx, secret)).Access().Terms) }
 	before := terms()
-	if err := errors.Join(d.LeaveExternalGroup(ctx, DefaultTenant, space, jo.Email),
+	if err := errors.Join(d.In(ctx, DefaultTenant).LeaveExternalGroup(space, jo.Email),
 		leaveGroup(d, ctx, DefaultTenant, "Eng", jo.Email)); err != nil {
 		t.Fatal(err)
 	}
@@ -285,17 +285,17 @@ func TestOldDirectoriesAreBroughtUpToDate(t *testing.T) {
 		t.Fatal(err)
 	}
 	d, _ := open(t, path, false)
-	eng := must[Agent](t)(d.Agent(ctx, Owner(DefaultTenant), 7))
+	eng := must[Agent](t)(d.For(ctx, Owner(DefaultTenant)).Agent(7))
 	if eng.Name != "Eng" || !slices.Equal(eng.Documents, []string{"file:/a"}) || len(eng.DocumentSets) != 1 {
 		t.Errorf("read as %+v", eng)
 	}
-	if added := must[Agent](t)(d.AddAgent(ctx, DefaultTenant, Agent{Name: "New"})); added.ID != 8 {
+	if added := must[Agent](t)(d.In(ctx, DefaultTenant).AddAgent(Agent{Name: "New"})); added.ID != 8 {
 		t.Errorf("the next agent is %d", added.ID)
 	}
-	if err := errors.Join(d.RemoveAgent(ctx, DefaultTenant, 7), d.ForgetDocumentSet(ctx, DefaultTenant, "Handbook")); err != nil {
+	if err := errors.Join(d.In(ctx, DefaultTenant).RemoveAgent(7), d.In(ctx, DefaultTenant).ForgetDocumentSet("Handbook")); err != nil {
 		t.Fatal(err)
 	}
-	if sets := must[[]DocumentSet](t)(d.DocumentSets(ctx, Owner(DefaultTenant))); len(sets) != 0 {
+	if sets := must[[]DocumentSet](t)(d.For(ctx, Owner(DefaultTenant)).DocumentSets()); len(sets) != 0 {
 		t.Errorf("a set that adding files made stays: %v", sets)
 	}
 }

@@ -10,11 +10,11 @@ import (
 func TestPeopleHaveBounds(t *testing.T) {
 	ctx := t.Context()
 	d, _ := open(t, "", false)
-	jo := must[User](t)(d.AddUser(ctx, DefaultTenant, "jo@acme.example", RoleBasic))
-	kim := must[User](t)(d.AddUser(ctx, DefaultTenant, "kim@acme.example", RoleBasic))
-	root := must[User](t)(d.AddUser(ctx, DefaultTenant, "root@acme.example", RoleAdmin))
+	jo := must[User](t)(d.In(ctx, DefaultTenant).AddUser("jo@acme.example", RoleBasic))
+	kim := must[User](t)(d.In(ctx, DefaultTenant).AddUser("kim@acme.example", RoleBasic))
+	root := must[User](t)(d.In(ctx, DefaultTenant).AddUser("root@acme.example", RoleAdmin))
 	agent := func(owner string, i int) error {
-		_, err := d.AddAgent(ctx, DefaultTenant, Agent{Name: fmt.Sprint(owner, " ", i), OwnerID: owner})
+		_, err := d.In(ctx, DefaultTenant).AddAgent(Agent{Name: fmt.Sprint(owner, " ", i), OwnerID: owner})
 		return err
 	}
 	for i := range MostAgents {
@@ -26,8 +26,8 @@ func TestPeopleHaveBounds(t *testing.T) {
 	if err := agent(jo.ID, MostAgents); !errors.As(err, &refused) {
 		t.Errorf("one agent more: %v", err)
 	}
-	first := must[[]Agent](t)(d.Agents(ctx, Principal{Tenant: DefaultTenant, UserID: jo.ID}))[1]
-	if err := errors.Join(agent(kim.ID, 0), agent("", 0), d.RemoveAgent(ctx, DefaultTenant, first.ID), agent(jo.ID, MostAgents)); err != nil {
+	first := must[[]Agent](t)(d.For(ctx, Principal{Tenant: DefaultTenant, UserID: jo.ID}).Agents())[1]
+	if err := errors.Join(agent(kim.ID, 0), agent("", 0), d.In(ctx, DefaultTenant).RemoveAgent(first.ID), agent(jo.ID, MostAgents)); err != nil {
 		t.Error(err)
 	}
 	for i := range MostAgents + 1 {
@@ -45,8 +45,8 @@ func TestPeopleHaveBounds(t *testing.T) {
 	if _, err := token(); !errors.As(err, &refused) {
 		t.Errorf("one token more: %v", err)
 	}
-	oldest := must[[]Token](t)(d.ListTokens(ctx, DefaultTenant, "jo@acme.example"))[0]
-	if err := d.RevokeToken(ctx, DefaultTenant, "jo@acme.example", oldest.ID); err != nil {
+	oldest := must[[]Token](t)(d.In(ctx, DefaultTenant).ListTokens("jo@acme.example"))[0]
+	if err := d.In(ctx, DefaultTenant).RevokeToken("jo@acme.example", oldest.ID); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := token(); err != nil {

@@ -26,7 +26,7 @@ func asks(t *testing.T, d *Directory, secret, email string) asked {
 	t.Helper()
 	return gather(t, func() (Principal, error) { return d.Authenticate(t.Context(), secret) },
 		func() (Principal, error) { return d.Person(t.Context(), DefaultTenant, email) },
-		func(p Principal) ([]DocumentSet, error) { return d.DocumentSets(t.Context(), p) })
+		func(p Principal) ([]DocumentSet, error) { return d.For(t.Context(), p).DocumentSets() })
 }
 
 func read(t *testing.T, d *Directory, secret, email string) asked {
@@ -65,35 +65,35 @@ func TestWhatIsRememberedIsTrue(t *testing.T) {
 	name := func() string { return fmt.Sprintf("g%d", random.IntN(3)) }
 	changes := map[string]func(d *Directory) error{
 		"nothing": func(*Directory) error { return nil },
-		"active":  func(d *Directory) error { return d.SetActive(ctx, DefaultTenant, email, random.IntN(2) == 0) },
+		"active":  func(d *Directory) error { return d.In(ctx, DefaultTenant).SetActive(email, random.IntN(2) == 0) },
 		"role": func(d *Directory) error {
-			return d.SetRole(ctx, DefaultTenant, email, []Role{RoleBasic, RoleAdmin}[random.IntN(2)])
+			return d.In(ctx, DefaultTenant).SetRole(email, []Role{RoleBasic, RoleAdmin}[random.IntN(2)])
 		},
 		"join":  func(d *Directory) error { return joinGroup(d, ctx, DefaultTenant, name(), email) },
 		"leave": func(d *Directory) error { return leaveGroup(d, ctx, DefaultTenant, name(), email) },
 		"no group": func(d *Directory) error {
-			groups, err := d.Groups(ctx, DefaultTenant)
+			groups, err := d.In(ctx, DefaultTenant).Groups()
 			if err != nil || len(groups) == 0 {
 				return err
 			}
-			return d.RemoveGroup(ctx, DefaultTenant, groups[random.IntN(len(groups))].ID)
+			return d.In(ctx, DefaultTenant).RemoveGroup(groups[random.IntN(len(groups))].ID)
 		},
 		"external": func(d *Directory) error {
-			return d.JoinExternalGroup(ctx, DefaultTenant, ExternalGroup{"slack", name()}, email)
+			return d.In(ctx, DefaultTenant).JoinExternalGroup(ExternalGroup{"slack", name()}, email)
 		},
 		"set": func(d *Directory) error {
 			group++
-			user, err := d.UserNamed(ctx, DefaultTenant, email)
+			user, err := d.In(ctx, DefaultTenant).UserNamed(email)
 			if err != nil {
 				return err
 			}
-			_, err = d.CreateDocumentSet(ctx, DefaultTenant, SetDetails{
+			_, err = d.In(ctx, DefaultTenant).CreateDocumentSet(SetDetails{
 				DocumentSet: DocumentSet{Name: strconv.Itoa(group), Public: random.IntN(2) == 0}, Audience: Audience{Users: []string{user.ID}},
 			})
 			return err
 		},
 		"no set": func(d *Directory) error {
-			return d.RemoveDocumentSet(ctx, DefaultTenant, strconv.Itoa(random.IntN(group+1)))
+			return d.In(ctx, DefaultTenant).RemoveDocumentSet(strconv.Itoa(random.IntN(group + 1)))
 		},
 	}
 	names := []string{"nothing", "active", "active", "role", "join", "join", "leave", "no group", "external", "set", "no set"}
@@ -104,10 +104,10 @@ func TestWhatIsRememberedIsTrue(t *testing.T) {
 			t.Fatalf("step %d, %s:\n%+v\nin the file:\n%+v", i, change, got, want)
 		}
 	}
-	if err := elsewhere.SetActive(ctx, DefaultTenant, email, true); err != nil || asks(t, here, secret, email).refused[0] {
+	if err := elsewhere.In(ctx, DefaultTenant).SetActive(email, true); err != nil || asks(t, here, secret, email).refused[0] {
 		t.Fatalf("an active person's token does not hold (%v)", err)
 	}
-	if err := elsewhere.RevokeToken(ctx, DefaultTenant, "", made.ID); err != nil || !asks(t, here, secret, email).refused[0] {
+	if err := elsewhere.In(ctx, DefaultTenant).RevokeToken("", made.ID); err != nil || !asks(t, here, secret, email).refused[0] {
 		t.Errorf("a token that another process revoked holds (%v)", err)
 	}
 }
@@ -173,7 +173,7 @@ func TestChangedWhileRead(t *testing.T) {
 	for want := range 2 {
 		got, err := cached(t.Context(), d, cacheKey{what: "key"}, func() (int, error) {
 			if want == 0 {
-				_, err := d.AddUser(t.Context(), DefaultTenant, email, RoleBasic)
+				_, err := d.In(t.Context(), DefaultTenant).AddUser(email, RoleBasic)
 				return 0, err
 			}
 			return 1, nil
@@ -190,7 +190,7 @@ func TestRememberedListsAreNotShared(t *testing.T) {
 	ensureSet(t, d, DefaultTenant, "a")
 	ask := func() (Principal, []DocumentSet) {
 		p := must[Principal](t)(d.Authenticate(t.Context(), secret))
-		return p, must[[]DocumentSet](t)(d.DocumentSets(t.Context(), p))
+		return p, must[[]DocumentSet](t)(d.For(t.Context(), p).DocumentSets())
 	}
 	ask()
 	p, sets := ask()
@@ -205,7 +205,7 @@ func TestUseIsNotedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, _ := open(t, filepath.Join(t.TempDir(), "directory.db"), false)
 		made, secret := token(t, d, TokenRequest{})
-		lastUse := func() time.Time { return must[[]Token](t)(d.ListTokens(t.Context(), DefaultTenant, ""))[0].LastUsed }
+		lastUse := func() time.Time { return must[[]Token](t)(d.In(t.Context(), DefaultTenant).ListTokens(""))[0].LastUsed }
 		d.noting.Store(made.ID, nil) // another request is at it
 		if _, err := d.Authenticate(t.Context(), secret); err != nil || !lastUse().IsZero() {
 			t.Errorf("the use is noted twice at once, %v", err)
@@ -247,7 +247,7 @@ func BenchmarkAuthenticate(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := d.DocumentSets(ctx, p); err != nil {
+		if _, err := d.For(ctx, p).DocumentSets(); err != nil {
 			b.Fatal(err)
 		}
 	}

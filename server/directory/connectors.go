@@ -79,13 +79,13 @@ type Connector struct {
 }
 
 // Connectors lists the connectors of a tenant by id, or with an id that is not 0 only that one.
-func (d *Directory) Connectors(ctx context.Context, tenant string, id int) ([]Connector, error) {
-	connectors, err := sqldb.List(ctx, d.open, "list connectors", func(c *Connector) []any {
+func (v View) Connectors(id int) ([]Connector, error) {
+	connectors, err := sqldb.List(v.ctx, v.open, "list connectors", func(c *Connector) []any {
 		return []any{&c.ID, &c.Name, &c.Source, (*sqldb.Micros)(&c.CreatedAt)}
-	}, "SELECT id, name, source, created_at FROM connectors WHERE tenant_id = ?1 AND (id = ?2 OR ?2 = 0) ORDER BY id", tenant, id)
-	credentials, credentialsErr := sqldb.ListByID(ctx, d.open, "list the credentials of connectors", sqldb.Column[int],
+	}, "SELECT id, name, source, created_at FROM connectors WHERE tenant_id = ?1 AND (id = ?2 OR ?2 = 0) ORDER BY id", v.Tenant, id)
+	credentials, credentialsErr := sqldb.ListByID(v.ctx, v.open, "list the credentials of connectors", sqldb.Column[int],
 		`SELECT connector_id, credential_id FROM cc_pairs WHERE tenant_id = ?1 AND (connector_id = ?2 OR ?2 = 0) AND NOT is_deleting
-			ORDER BY credential_id`, tenant, id)
+			ORDER BY credential_id`, v.Tenant, id)
 	for i := range connectors {
 		connectors[i].Credentials = credentials[connectors[i].ID]
 	}
@@ -93,27 +93,27 @@ func (d *Directory) Connectors(ctx context.Context, tenant string, id int) ([]Co
 }
 
 // AddConnector creates a connector for a source and returns its id.
-func (d *Directory) AddConnector(ctx context.Context, tenant, name, source string) (id int, err error) {
-	return d.addOfSource(ctx, KindConnector, tenant, name, source)
+func (v View) AddConnector(name, source string) (id int, err error) {
+	return v.addOfSource(KindConnector, name, source)
 }
 
 // AddCredential creates a credential for a source and returns its id. Secrets are not stored.
-func (d *Directory) AddCredential(ctx context.Context, tenant, name, source string) (id int, err error) {
-	return d.addOfSource(ctx, KindCredential, tenant, name, source)
+func (v View) AddCredential(name, source string) (id int, err error) {
+	return v.addOfSource(KindCredential, name, source)
 }
 
 // addOfSource adds a connector or credential, each kind to a table of its own.
-func (d *Directory) addOfSource(ctx context.Context, kind Kind, tenant, name, source string) (id int, err error) {
+func (v View) addOfSource(kind Kind, name, source string) (id int, err error) {
 	if err := checkText(fmt.Sprintf("a %s's name", kind), name, maxConnectorName); err != nil {
 		return 0, err
 	}
 	if _, ok := wire.LookupSource(source); !ok {
 		return 0, refuse("unknown source %s", quote(source))
 	}
-	err = d.open.Update(ctx, fmt.Sprintf("add %s %s", kind, name), func(tx *sqldb.Tx) {
+	err = v.update(fmt.Sprintf("add %s %s", kind, name), func(tx tenantTx) {
 		tx.Row(exists(kind, name), []any{&id}, fmt.Sprintf(`INSERT INTO %ss (tenant_id, name, source, created_at)
 			SELECT id, ?, ?, ? FROM tenants WHERE id = ? ON CONFLICT DO NOTHING RETURNING id`, kind),
-			name, source, d.now().UnixMicro(), tenant)
+			name, source, v.now().UnixMicro(), v.Tenant)
 	})
 	return id, err
 }
@@ -129,7 +129,7 @@ type PairRequest struct {
 
 // AddCCPair creates a pair and returns its id. If the connector and credential are paired already, it returns the id of
 // that pair, and made is false.
-func (d *Directory) AddCCPair(ctx context.Context, tenant string, request PairRequest) (id int, made bool, err error) {
+func (v View) AddCCPair(request PairRequest) (id int, made bool, err error) {
 	if !slices.Contains(AccessTypes(), string(request.Access)) {
 		return 0, false, refuse("unknown access type %s", quote(string(request.Access)))
 	}
@@ -138,18 +138,18 @@ func (d *Directory) AddCCPair(ctx context.Context, tenant string, request PairRe
 			return 0, false, err
 		}
 	}
-	err = d.open.Update(ctx, "add connector-credential pair "+request.Name, func(tx *sqldb.Tx) {
-		id, made = d.addCCPair(tx, tenant, request)
+	err = v.update("add connector-credential pair "+request.Name, func(tx tenantTx) {
+		id, made = v.addCCPair(tx, request)
 	})
 	return id, made && err == nil, err
 }
 
-func (d *Directory) addCCPair(tx *sqldb.Tx, tenant string, request PairRequest) (id int, made bool) {
+func (v View) addCCPair(tx tenantTx, request PairRequest) (id int, made bool) {
 	name, credential := "", 0
 	tx.Row(missing(KindConnector, request.ConnectorID), []any{&name},
-		"SELECT name FROM connectors WHERE id = ? AND tenant_id = ?", request.ConnectorID, tenant)
+		"SELECT name FROM connectors WHERE id = ? AND tenant_id = ?", request.ConnectorID, v.Tenant)
 	tx.Row(missing(KindCredential, request.CredentialID), []any{&credential},
-		"SELECT id FROM credentials WHERE id = ? AND tenant_id = ?", request.CredentialID, tenant)
+		"SELECT id FROM credentials WHERE id = ? AND tenant_id = ?", request.CredentialID, v.Tenant)
 	tx.Row(nil, []any{&id}, "SELECT id FROM cc_pairs WHERE connector_id = ? AND credential_id = ?",
 		request.ConnectorID, request.CredentialID)
 	if id != 0 {
@@ -158,26 +158,26 @@ func (d *Directory) addCCPair(tx *sqldb.Tx, tenant string, request PairRequest) 
 	name = cmp.Or(request.Name, name)
 	tx.Row(exists(KindConnector, name), []any{&id}, `INSERT INTO cc_pairs
 		(tenant_id, connector_id, credential_id, name, access_type, creator_email, settled, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, 1, ?) ON CONFLICT DO NOTHING RETURNING id`, tenant, request.ConnectorID,
-		request.CredentialID, name, string(request.Access), address(request.Creator), d.now().UnixMicro())
-	link(tx, groupLinks("cc_pair_groups", "cc_pair_id", tenant), id, request.GroupIDs)
+		VALUES (?, ?, ?, ?, ?, ?, 1, ?) ON CONFLICT DO NOTHING RETURNING id`, v.Tenant, request.ConnectorID,
+		request.CredentialID, name, string(request.Access), address(request.Creator), v.now().UnixMicro())
+	link(tx, groupLinks("cc_pair_groups", "cc_pair_id"), id, request.GroupIDs)
 	return id, true
 }
 
 // CCPairs lists the pairs of a tenant by id, without removed ones.
-func (d *Directory) CCPairs(ctx context.Context, tenant string) ([]CCPair, error) {
-	return d.pairs(ctx, "p.tenant_id = ? AND NOT p.is_deleting", tenant)
+func (v View) CCPairs() ([]CCPair, error) {
+	return v.pairs("p.tenant_id = ? AND NOT p.is_deleting", v.Tenant)
 }
 
 // CCPair returns a pair, or a MissingError.
-func (d *Directory) CCPair(ctx context.Context, tenant string, id int) (CCPair, error) {
-	pairs, err := d.pairs(ctx, "p.tenant_id = ? AND p.id = ? AND NOT p.is_deleting", tenant, id)
+func (v View) CCPair(id int) (CCPair, error) {
+	pairs, err := v.pairs("p.tenant_id = ? AND p.id = ? AND NOT p.is_deleting", v.Tenant, id)
 	return sqldb.First(pairs, err, missing(KindCCPair, id))
 }
 
 // UnsyncedCCPairs lists the pairs whose stored documents do not match the last change yet, including removed ones.
-func (d *Directory) UnsyncedCCPairs(ctx context.Context, tenant string) ([]CCPair, error) {
-	return d.pairs(ctx, "p.tenant_id = ? AND (p.settled < p.revision OR p.is_deleting)", tenant)
+func (v View) UnsyncedCCPairs() ([]CCPair, error) {
+	return v.pairs("p.tenant_id = ? AND (p.settled < p.revision OR p.is_deleting)", v.Tenant)
 }
 
 // MarkSynced records that the stored documents match a pair as it was read. It reports false if the pair has changed
@@ -204,37 +204,37 @@ func (d *Directory) MarkSynced(ctx context.Context, pair CCPair) (still bool, er
 
 // RemoveCCPair removes the pair of that name, or an unpaired connector of that name. Its documents must then be
 // deleted.
-func (d *Directory) RemoveCCPair(ctx context.Context, tenant, name string) error {
-	return d.open.Update(ctx, "remove connector "+name, func(tx *sqldb.Tx) {
+func (v View) RemoveCCPair(name string) error {
+	return v.update("remove connector "+name, func(tx tenantTx) {
 		id := 0
 		tx.Row(nil, []any{&id}, "SELECT id FROM cc_pairs WHERE tenant_id = ? AND name = ? AND NOT is_deleting",
-			tenant, name)
+			v.Tenant, name)
 		if id != 0 {
 			tx.Exec("UPDATE cc_pairs SET is_deleting = TRUE, revision = revision + 1 WHERE id = ?", id)
 			return
 		}
 		tx.Change(missing(KindConnector, quote(name)), `DELETE FROM connectors WHERE tenant_id = ? AND name = ?
-			AND NOT EXISTS (SELECT 1 FROM cc_pairs WHERE connector_id = connectors.id)`, tenant, name)
+			AND NOT EXISTS (SELECT 1 FROM cc_pairs WHERE connector_id = connectors.id)`, v.Tenant, name)
 	})
 }
 
 // markPairsChanged records that the documents of pairs must be updated.
-func markPairsChanged(tx *sqldb.Tx, where string, args ...any) {
+func (tx tenantTx) markPairsChanged(where string, args ...any) {
 	tx.Exec("UPDATE cc_pairs SET revision = revision + 1 WHERE "+where, args...)
 }
 
-func (d *Directory) pairs(ctx context.Context, where string, args ...any) ([]CCPair, error) {
-	pairs, err := sqldb.List(ctx, d.open, "read connectors", func(p *CCPair) []any {
+func (v View) pairs(where string, args ...any) ([]CCPair, error) {
+	pairs, err := sqldb.List(v.ctx, v.open, "read connectors", func(p *CCPair) []any {
 		return []any{&p.ID, &p.ConnectorID, &p.CredentialID, &p.Name, &p.Source, &p.Access, &p.Creator, &p.Deleting, &p.Revision,
 			&p.ConnectorName, &p.CredentialName, (*sqldb.Micros)(&p.CreatedAt)}
 	}, `SELECT p.id, p.connector_id, p.credential_id, p.name, c.source, p.access_type, p.creator_email, p.is_deleting,
 			p.revision, c.name, r.name, p.created_at FROM cc_pairs p JOIN connectors c ON c.id = p.connector_id
 			JOIN credentials r ON r.id = p.credential_id WHERE `+where+" ORDER BY p.id", args...)
 	// A change between the queries makes the revision that was read out of date.
-	groups, groupsErr := sqldb.ListByID(ctx, d.open, "read the groups of connectors", sqldb.Column[string], `SELECT x.cc_pair_id, g.name
+	groups, groupsErr := sqldb.ListByID(v.ctx, v.open, "read the groups of connectors", sqldb.Column[string], `SELECT x.cc_pair_id, g.name
 		FROM cc_pair_groups x JOIN user_groups g ON g.id = x.group_id JOIN cc_pairs p ON p.id = x.cc_pair_id
 		WHERE `+where+" ORDER BY g.name", args...)
-	sets, setsErr := sqldb.ListByID(ctx, d.open, "read the document sets of connectors", sqldb.Column[string], `SELECT x.cc_pair_id, s.name
+	sets, setsErr := sqldb.ListByID(v.ctx, v.open, "read the document sets of connectors", sqldb.Column[string], `SELECT x.cc_pair_id, s.name
 		FROM document_set_cc_pairs x JOIN document_sets s ON s.id = x.document_set_id JOIN cc_pairs p ON p.id = x.cc_pair_id
 		WHERE `+where+" ORDER BY s.name", args...)
 	for i := range pairs {

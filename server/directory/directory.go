@@ -100,8 +100,8 @@ func newDirectory(open sqldb.Lazy, now func() time.Time) *Directory {
 }
 
 // IsAbsent reports whether the directory is an empty stand-in for one that does not exist.
-func (d *Directory) IsAbsent(ctx context.Context) (bool, error) {
-	db, err := d.open(ctx, false)
+func (v View) IsAbsent() (bool, error) {
+	db, err := v.open(v.ctx, false)
 	return err == nil && db.InMemory() && db.ReadOnly(), err
 }
 
@@ -111,6 +111,35 @@ func (d *Directory) Close() error {
 		return fmt.Errorf("close the directory: %w", err)
 	}
 	return nil
+}
+
+// View is the directory as somebody uses it, in their tenant, until ctx ends.
+type View struct {
+	*Directory
+	Principal
+	ctx context.Context
+}
+
+// For returns the directory as somebody uses it until ctx ends.
+func (d *Directory) For(ctx context.Context, who Principal) View { return View{d, who, ctx} }
+
+// In returns a tenant of the directory until ctx ends, as nobody in particular uses it.
+func (d *Directory) In(ctx context.Context, tenant string) View {
+	return d.For(ctx, Principal{Tenant: tenant})
+}
+
+// tenantTx is a transaction of a tenant.
+type tenantTx struct {
+	*sqldb.Tx
+	tenant string
+}
+
+func (v View) update(doing string, do func(tenantTx)) error {
+	return v.open.Update(v.ctx, doing, func(tx *sqldb.Tx) { do(tenantTx{tx, v.Tenant}) })
+}
+
+func (v View) exec(doing string, otherwise error, query string, args ...any) error {
+	return v.open.Exec(v.ctx, doing, otherwise, query, args...)
 }
 
 // checkText returns an error for text that is empty, too long or not printable.
@@ -210,7 +239,7 @@ const (
 
 // refuseMore fails if a user already has the maximum number of things of a kind. The query counts them by
 // user id. Things without an owner are not bounded.
-func refuseMore(tx *sqldb.Tx, kind Kind, userID string, most int, query string) {
+func (tx tenantTx) refuseMore(kind Kind, userID string, most int, query string) {
 	role, has := Role(""), 0
 	tx.Row(nil, []any{&role}, "SELECT role FROM users WHERE id = ?", userID)
 	tx.Row(nil, []any{&has}, query, userID)
@@ -259,12 +288,12 @@ func cached[T any](ctx context.Context, d *Directory, key cacheKey, read func() 
 	return value, err
 }
 
-// cachedFor is cached for what a principal sees. The owner in process asks only once: caching would cost a connection.
-func cachedFor[T any](ctx context.Context, d *Directory, what string, p Principal, read func() (T, error)) (T, error) {
-	if p.Owner {
+// cachedFor is cached for what somebody sees. The owner in process asks only once: caching would cost a connection.
+func cachedFor[T any](v View, what string, read func() (T, error)) (T, error) {
+	if v.Owner {
 		return read()
 	}
-	return cached(ctx, d, cacheKey{what, p.Tenant, p.UserID, p.Admin}, read)
+	return cached(v.ctx, v.Directory, cacheKey{what, v.Tenant, v.UserID, v.Admin}, read)
 }
 
 // clone returns a principal whose lists are its own.
@@ -301,7 +330,7 @@ func invisible(r rune) bool {
 }
 
 // refuseLookalike fails with an ExistsError if a name looks like one of the names that a query returns.
-func refuseLookalike(tx *sqldb.Tx, kind Kind, name, query string, args ...any) {
+func (tx tenantTx) refuseLookalike(kind Kind, name, query string, args ...any) {
 	wanted := skeletonOf(name)
 	for _, known := range tx.Texts(query, args...) {
 		if known == name {
@@ -316,8 +345,8 @@ func refuseLookalike(tx *sqldb.Tx, kind Kind, name, query string, args ...any) {
 
 // shownNames returns the shown names of agents whose names look like another one, by id. Only the first agent keeps its
 // name: those of administrators come first, then the oldest.
-func (d *Directory) shownNames(ctx context.Context, p Principal) (map[int]string, error) {
-	return cachedFor(ctx, d, "names", p, func() (map[int]string, error) {
+func (v View) shownNames() (map[int]string, error) {
+	return cachedFor(v, "names", func() (map[int]string, error) {
 		shown, seen := map[int]string{}, [2]map[string]bool{{}, {}}
 		show := func(id int, name string) {
 			look := skeletonOf(name)
@@ -328,8 +357,8 @@ func (d *Directory) shownNames(ctx context.Context, p Principal) (map[int]string
 			seen[0][look[0]], seen[1][look[1]] = true, true
 		}
 		show(0, DefaultAgent().Name)
-		agents, err := sqldb.List(ctx, d.open, "read the names of agents", func(a *Agent) []any { return []any{&a.ID, &a.Name} }, "SELECT a.id, a.name "+fromVisibleAgents()+" ORDER BY coalesce(u.role = ?4, FALSE) DESC, a.id",
-			p.Tenant, p.Admin, p.UserID, string(RoleAdmin))
+		agents, err := sqldb.List(v.ctx, v.open, "read the names of agents", func(a *Agent) []any { return []any{&a.ID, &a.Name} }, "SELECT a.id, a.name "+fromVisibleAgents()+" ORDER BY coalesce(u.role = ?4, FALSE) DESC, a.id",
+			v.Tenant, v.Admin, v.UserID, string(RoleAdmin))
 		for _, a := range agents {
 			show(a.ID, a.Name)
 		}

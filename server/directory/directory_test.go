@@ -162,22 +162,22 @@ func TestTokensEnd(t *testing.T) {
 	if valid(secret) {
 		t.Error("an expired token holds")
 	}
-	if list := must[[]Token](t)(d.ListTokens(ctx, DefaultTenant, "jo@acme.example")); len(list) != 1 || list[0].ID != other.ID {
+	if list := must[[]Token](t)(d.In(ctx, DefaultTenant).ListTokens("jo@acme.example")); len(list) != 1 || list[0].ID != other.ID {
 		t.Errorf("listed %+v", list)
 	}
-	if err := d.SetActive(ctx, DefaultTenant, "jo@acme.example", false); err != nil || valid(forever) {
+	if err := d.In(ctx, DefaultTenant).SetActive("jo@acme.example", false); err != nil || valid(forever) {
 		t.Errorf("an inactive user's token holds (%v)", err)
 	}
-	if err := d.SetActive(ctx, DefaultTenant, "jo@acme.example", true); err != nil || !valid(forever) {
+	if err := d.In(ctx, DefaultTenant).SetActive("jo@acme.example", true); err != nil || !valid(forever) {
 		t.Errorf("an active user's token does not hold (%v)", err)
 	}
-	if err := d.RevokeToken(ctx, DefaultTenant, "kim@acme.example", other.ID); !errors.Is(err, ErrNotFound) {
+	if err := d.In(ctx, DefaultTenant).RevokeToken("kim@acme.example", other.ID); !errors.Is(err, ErrNotFound) {
 		t.Errorf("somebody else's token: %v", err)
 	}
-	if err := d.RevokeToken(ctx, DefaultTenant, "jo@acme.example", other.ID); err != nil || valid(forever) {
+	if err := d.In(ctx, DefaultTenant).RevokeToken("jo@acme.example", other.ID); err != nil || valid(forever) {
 		t.Errorf("a revoked token holds (%v)", err)
 	}
-	if err := d.RevokeToken(ctx, DefaultTenant, "", other.ID); !errors.Is(err, ErrNotFound) {
+	if err := d.In(ctx, DefaultTenant).RevokeToken("", other.ID); !errors.Is(err, ErrNotFound) {
 		t.Errorf("revoked twice: %v", err)
 	}
 	if made.ExpiresAt.IsZero() || other.ExpiresAt != (time.Time{}) {
@@ -189,7 +189,7 @@ func TestLastUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, c := open(t, "", false)
 		_, secret := token(t, d, TokenRequest{})
-		lastUse := func() time.Time { return must[[]Token](t)(d.ListTokens(t.Context(), DefaultTenant, ""))[0].LastUsed }
+		lastUse := func() time.Time { return must[[]Token](t)(d.In(t.Context(), DefaultTenant).ListTokens(""))[0].LastUsed }
 		use := func() { must[Principal](t)(d.Authenticate(t.Context(), secret)) }
 		if !lastUse().IsZero() {
 			t.Error("used before it was used")
@@ -272,22 +272,22 @@ func TestRefusedTokens(t *testing.T) {
 
 // joinGroup adds a user to a group. Who and what does not exist is made.
 func joinGroup(d *Directory, ctx context.Context, tenant, group, email string) error {
-	user, userErr := d.AddUser(ctx, tenant, email, RoleBasic)
-	groups, err := d.Groups(ctx, tenant)
+	user, userErr := d.In(ctx, tenant).AddUser(email, RoleBasic)
+	groups, err := d.In(ctx, tenant).Groups()
 	if err := errors.Join(userErr, err); err != nil {
 		return err
 	}
 	if at := slices.IndexFunc(groups, func(g Group) bool { return g.Name == group }); at >= 0 {
-		_, err = d.ChangeGroup(ctx, tenant, groups[at].ID, GroupChange{Joining: []string{user.ID}})
+		_, err = d.In(ctx, tenant).ChangeGroup(groups[at].ID, GroupChange{Joining: []string{user.ID}})
 	} else {
-		_, err = d.AddGroup(ctx, tenant, group, []string{user.ID}, nil)
+		_, err = d.In(ctx, tenant).AddGroup(group, []string{user.ID}, nil)
 	}
 	return err
 }
 
 // leaveGroup removes a user from a group that both exist.
 func leaveGroup(d *Directory, ctx context.Context, tenant, group, email string) error {
-	groups, err := d.Groups(ctx, tenant)
+	groups, err := d.In(ctx, tenant).Groups()
 	at := slices.IndexFunc(groups, func(g Group) bool { return g.Name == group })
 	if err != nil || at < 0 {
 		return err
@@ -298,7 +298,7 @@ func leaveGroup(d *Directory, ctx context.Context, tenant, group, email string) 
 			left = append(left, user.ID)
 		}
 	}
-	_, err = d.ChangeGroup(ctx, tenant, groups[at].ID, GroupChange{Users: left})
+	_, err = d.In(ctx, tenant).ChangeGroup(groups[at].ID, GroupChange{Users: left})
 	return err
 }
 
@@ -310,7 +310,7 @@ func TestGroupsBecomeAccess(t *testing.T) {
 		joinGroup(d, ctx, DefaultTenant, "Legal", "jo@acme.example"),
 		joinGroup(d, ctx, DefaultTenant, "Eng", "jo@acme.example"),
 		joinGroup(d, ctx, DefaultTenant, "Eng", "kim@acme.example"),
-		d.JoinExternalGroup(ctx, DefaultTenant, ExternalGroup{"confluence", "Space-HR"}, "jo@acme.example"),
+		d.In(ctx, DefaultTenant).JoinExternalGroup(ExternalGroup{"confluence", "Space-HR"}, "jo@acme.example"),
 	); err != nil {
 		t.Fatal(err)
 	}
@@ -343,10 +343,10 @@ func TestTenantsDoNotCross(t *testing.T) {
 		t.Errorf("a token of another tenant: %v", err)
 	}
 	ensureSet(t, d, "acme_2", "Handbook")
-	if sets := must[[]DocumentSet](t)(d.DocumentSets(ctx, Owner(DefaultTenant))); len(sets) != 0 {
+	if sets := must[[]DocumentSet](t)(d.For(ctx, Owner(DefaultTenant)).DocumentSets()); len(sets) != 0 {
 		t.Errorf("sets of another tenant: %v", sets)
 	}
-	if list := must[[]Token](t)(d.ListTokens(ctx, DefaultTenant, "")); len(list) != 0 {
+	if list := must[[]Token](t)(d.In(ctx, DefaultTenant).ListTokens("")); len(list) != 0 {
 		t.Errorf("tokens of another tenant: %v", list)
 	}
 }
@@ -355,23 +355,23 @@ func TestAgentsAndSets(t *testing.T) {
 	d, _ := open(t, "", false)
 	ctx := t.Context()
 	set := DocumentSet{Name: "Handbook", Description: "How we work", Public: true}
-	set.ID = must[int](t)(d.CreateDocumentSet(ctx, DefaultTenant, SetDetails{DocumentSet: set}))
+	set.ID = must[int](t)(d.In(ctx, DefaultTenant).CreateDocumentSet(SetDetails{DocumentSet: set}))
 	ensureSet(t, d, DefaultTenant, "Handbook")
-	if again := must[[]DocumentSet](t)(d.DocumentSets(ctx, Owner(DefaultTenant))); len(again) != 1 || again[0] != set {
+	if again := must[[]DocumentSet](t)(d.For(ctx, Owner(DefaultTenant)).DocumentSets()); len(again) != 1 || again[0] != set {
 		t.Errorf("made twice: %+v, %+v", set, again)
 	}
 	addSet(t, d, DefaultTenant, DocumentSet{Name: "Board"})
-	jo := must[User](t)(d.AddUser(ctx, DefaultTenant, "jo@acme.example", RoleBasic))
+	jo := must[User](t)(d.In(ctx, DefaultTenant).AddUser("jo@acme.example", RoleBasic))
 	start := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
-	eng := must[Agent](t)(d.AddAgent(ctx, DefaultTenant, Agent{
+	eng := must[Agent](t)(d.In(ctx, DefaultTenant).AddAgent(Agent{
 		Name: "Eng", DocumentSets: []DocumentSet{{Name: "Handbook"}}, Documents: []string{"file:/a"}, SearchStart: start,
 		StarterMessages: []wire.StarterMessage{{Name: "Deploys", Message: "How?"}}, Public: true, Listed: true,
 	}))
-	own := must[Agent](t)(d.AddAgent(ctx, DefaultTenant, Agent{Name: "Mine", OwnerID: jo.ID}))
+	own := must[Agent](t)(d.In(ctx, DefaultTenant).AddAgent(Agent{Name: "Mine", OwnerID: jo.ID}))
 	basic := func(user User) Principal {
 		return Principal{Tenant: DefaultTenant, UserID: user.ID, Email: user.Email, Permissions: closure([]string{"basic"})}
 	}
-	kim := must[User](t)(d.AddUser(ctx, DefaultTenant, "kim@acme.example", RoleBasic))
+	kim := must[User](t)(d.In(ctx, DefaultTenant).AddUser("kim@acme.example", RoleBasic))
 	for name, test := range map[string]struct {
 		who    Principal
 		agents []int
@@ -384,34 +384,34 @@ func TestAgentsAndSets(t *testing.T) {
 		"a stranger": {Owner("elsewhere"), []int{0}, []string{}},
 	} {
 		var ids []int
-		for _, a := range must[[]Agent](t)(d.Agents(ctx, test.who)) {
+		for _, a := range must[[]Agent](t)(d.For(ctx, test.who).Agents()) {
 			ids = append(ids, a.ID)
 		}
 		names := []string{}
-		for _, s := range must[[]DocumentSet](t)(d.DocumentSets(ctx, test.who)) {
+		for _, s := range must[[]DocumentSet](t)(d.For(ctx, test.who).DocumentSets()) {
 			names = append(names, s.Name)
 		}
 		if !slices.Equal(ids, test.agents) || !slices.Equal(names, test.sets) {
 			t.Errorf("%s sees agents %v and sets %v", name, ids, names)
 		}
 		for _, id := range []int{0, eng.ID, own.ID, 99} {
-			_, err := d.Agent(ctx, test.who, id)
+			_, err := d.For(ctx, test.who).Agent(id)
 			if visible := slices.Contains(test.agents, id); visible != (err == nil) || (err != nil && !errors.Is(err, ErrNotFound)) {
 				t.Errorf("%s asks for agent %d: %v", name, id, err)
 			}
 		}
 	}
-	got := must[Agent](t)(d.Agent(ctx, basic(kim), eng.ID))
+	got := must[Agent](t)(d.For(ctx, basic(kim)).Agent(eng.ID))
 	if len(got.DocumentSets) != 1 || got.DocumentSets[0] != set || !got.SearchStart.Equal(start) ||
 		!slices.Equal(got.Documents, []string{"file:/a"}) || len(got.StarterMessages) != 1 {
 		t.Errorf("read back as %+v", got)
 	}
 	for _, refused := range []Agent{{}, {Name: "Eng"}, {Name: "New", DocumentSets: []DocumentSet{{Name: "Nowhere"}}}} {
-		if _, err := d.AddAgent(ctx, DefaultTenant, refused); err == nil {
+		if _, err := d.In(ctx, DefaultTenant).AddAgent(refused); err == nil {
 			t.Errorf("%+v was added", refused)
 		}
 	}
-	if agents := must[[]Agent](t)(d.Agents(ctx, Owner(DefaultTenant))); len(agents) != 3 {
+	if agents := must[[]Agent](t)(d.For(ctx, Owner(DefaultTenant)).Agents()); len(agents) != 3 {
 		t.Errorf("a refused agent is left behind: %+v", agents)
 	}
 }
@@ -428,7 +428,7 @@ func TestReadOnly(t *testing.T) {
 	_, secret := token(t, writer, TokenRequest{})
 	d, _ := open(t, path, true)
 	must[Principal](t)(d.Authenticate(t.Context(), secret))
-	if err := d.EnsureDocumentSet(t.Context(), DefaultTenant, "x"); !errors.Is(err, fault.ErrReadOnly) {
+	if err := d.In(t.Context(), DefaultTenant).EnsureDocumentSet("x"); !errors.Is(err, fault.ErrReadOnly) {
 		t.Errorf("wrote to it: %v", err)
 	}
 	memory, _ := open(t, "", true)
@@ -451,7 +451,7 @@ func TestTwoProcessesAtOnce(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if list := must[[]Token](t)(one.ListTokens(t.Context(), DefaultTenant, "JO@acme.example")); len(list) != 20 {
+	if list := must[[]Token](t)(one.In(t.Context(), DefaultTenant).ListTokens("JO@acme.example")); len(list) != 20 {
 		t.Errorf("%d tokens", len(list))
 	}
 }

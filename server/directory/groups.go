@@ -2,7 +2,6 @@ package directory
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,27 +28,27 @@ type Membership struct {
 
 // AddGroup creates a group of users and connector-credential pairs, given by ids. The error is an ExistsError if the
 // name looks like that of another group.
-func (d *Directory) AddGroup(ctx context.Context, tenant, name string, users []string, pairs []int) (Group, error) {
+func (v View) AddGroup(name string, users []string, pairs []int) (Group, error) {
 	if err := checkText("a group's name", name, maxGroupName); err != nil {
 		return Group{}, err
 	}
 	id := 0
-	err := d.open.Update(ctx, "add group "+name, func(tx *sqldb.Tx) {
-		refuseLookalike(tx, KindGroup, name, "SELECT name FROM user_groups WHERE tenant_id = ?", tenant)
-		tx.Row(missing(KindTenant, quote(tenant)), []any{&id}, `INSERT INTO user_groups (tenant_id, name, created_at)
-			SELECT id, ?, ? FROM tenants WHERE id = ? RETURNING id`, name, d.now().UnixMicro(), tenant)
-		link(tx, userLinks("user_group_members", "group_id", tenant), id, users)
-		givePairs(tx, tenant, id, pairs)
+	err := v.update("add group "+name, func(tx tenantTx) {
+		tx.refuseLookalike(KindGroup, name, "SELECT name FROM user_groups WHERE tenant_id = ?", v.Tenant)
+		tx.Row(missing(KindTenant, quote(v.Tenant)), []any{&id}, `INSERT INTO user_groups (tenant_id, name, created_at)
+			SELECT id, ?, ? FROM tenants WHERE id = ? RETURNING id`, name, v.now().UnixMicro(), v.Tenant)
+		link(tx, userLinks("user_group_members", "group_id"), id, users)
+		tx.givePairs(id, pairs)
 	})
-	return d.groupAfter(ctx, err, tenant, id)
+	return v.groupAfter(err, id)
 }
 
 // groupAfter returns a group as it is after a change, or the error of the change.
-func (d *Directory) groupAfter(ctx context.Context, err error, tenant string, id int) (Group, error) {
+func (v View) groupAfter(err error, id int) (Group, error) {
 	if err != nil {
 		return Group{}, err
 	}
-	groups, err := d.groups(ctx, "tenant_id = ? AND id = ?", tenant, id)
+	groups, err := v.groups("tenant_id = ? AND id = ?", v.Tenant, id)
 	return sqldb.First(groups, err, missing(KindGroup, id))
 }
 
@@ -62,51 +61,51 @@ type GroupChange struct {
 }
 
 // ChangeGroup changes a group. The documents of its connectors must then be updated.
-func (d *Directory) ChangeGroup(ctx context.Context, tenant string, id int, change GroupChange) (Group, error) {
+func (v View) ChangeGroup(id int, change GroupChange) (Group, error) {
 	if change.Name != "" {
 		if err := checkText("a group's name", change.Name, maxGroupName); err != nil {
 			return Group{}, err
 		}
 	}
-	err := d.open.Update(ctx, fmt.Sprintf("change group %d", id), func(tx *sqldb.Tx) {
-		refuseLookalike(tx, KindGroup, change.Name, "SELECT name FROM user_groups WHERE tenant_id = ? AND id <> ?",
-			tenant, id)
+	err := v.update(fmt.Sprintf("change group %d", id), func(tx tenantTx) {
+		tx.refuseLookalike(KindGroup, change.Name, "SELECT name FROM user_groups WHERE tenant_id = ? AND id <> ?",
+			v.Tenant, id)
 		tx.Change(missing(KindGroup, id), `UPDATE user_groups SET name = coalesce(nullif(?, ''), name)
-			WHERE id = ? AND tenant_id = ?`, change.Name, id, tenant)
-		markPairsOfGroup(tx, id)
+			WHERE id = ? AND tenant_id = ?`, change.Name, id, v.Tenant)
+		tx.markPairsOfGroup(id)
 		if change.Users != nil {
 			tx.Exec("DELETE FROM user_group_members WHERE group_id = ?", id)
 		}
-		link(tx, userLinks("user_group_members", "group_id", tenant), id, slices.Concat(change.Users, change.Joining))
+		link(tx, userLinks("user_group_members", "group_id"), id, slices.Concat(change.Users, change.Joining))
 		if change.CCPairs != nil {
 			tx.Exec("DELETE FROM cc_pair_groups WHERE group_id = ?", id)
-			givePairs(tx, tenant, id, change.CCPairs)
+			tx.givePairs(id, change.CCPairs)
 		}
 	})
-	return d.groupAfter(ctx, err, tenant, id)
+	return v.groupAfter(err, id)
 }
 
-func markPairsOfGroup(tx *sqldb.Tx, id int) {
-	markPairsChanged(tx, "id IN (SELECT cc_pair_id FROM cc_pair_groups WHERE group_id = ?)", id)
+func (tx tenantTx) markPairsOfGroup(id int) {
+	tx.markPairsChanged("id IN (SELECT cc_pair_id FROM cc_pair_groups WHERE group_id = ?)", id)
 }
 
-func givePairs(tx *sqldb.Tx, tenant string, group int, pairs []int) {
-	link(tx, pairLinks("cc_pair_groups", "group_id", tenant), group, pairs)
-	markPairsOfGroup(tx, group)
+func (tx tenantTx) givePairs(group int, pairs []int) {
+	link(tx, pairLinks("cc_pair_groups", "group_id"), group, pairs)
+	tx.markPairsOfGroup(group)
 }
 
 // Groups lists the groups of a tenant by name.
-func (d *Directory) Groups(ctx context.Context, tenant string) ([]Group, error) {
-	return d.groups(ctx, "tenant_id = ?", tenant)
+func (v View) Groups() ([]Group, error) {
+	return v.groups("tenant_id = ?", v.Tenant)
 }
 
-func (d *Directory) groups(ctx context.Context, where string, args ...any) ([]Group, error) {
-	groups, err := sqldb.List(ctx, d.open, "read groups", func(g *Group) []any { return []any{&g.ID, &g.Name} },
+func (v View) groups(where string, args ...any) ([]Group, error) {
+	groups, err := sqldb.List(v.ctx, v.open, "read groups", func(g *Group) []any { return []any{&g.ID, &g.Name} },
 		"SELECT id, name FROM user_groups WHERE "+where+" ORDER BY name", args...)
-	members, membersErr := sqldb.ListByID(ctx, d.open, "read the members of groups", userColumns, `SELECT m.group_id, `+userSelection+`
+	members, membersErr := sqldb.ListByID(v.ctx, v.open, "read the members of groups", userColumns, `SELECT m.group_id, `+userSelection+`
 		FROM user_group_members m JOIN users u ON u.id = m.user_id
 		WHERE m.group_id IN (SELECT id FROM user_groups WHERE `+where+") ORDER BY u.email", args...)
-	pairs, pairsErr := sqldb.ListByID(ctx, d.open, "read the connectors of groups", sqldb.Column[int], `SELECT group_id, cc_pair_id FROM cc_pair_groups
+	pairs, pairsErr := sqldb.ListByID(v.ctx, v.open, "read the connectors of groups", sqldb.Column[int], `SELECT group_id, cc_pair_id FROM cc_pair_groups
 		WHERE group_id IN (SELECT id FROM user_groups WHERE `+where+") ORDER BY cc_pair_id", args...)
 	for i := range groups {
 		g := &groups[i]
@@ -116,28 +115,28 @@ func (d *Directory) groups(ctx context.Context, where string, args ...any) ([]Gr
 }
 
 // RemoveGroup removes a group. The documents of its connectors must then be updated.
-func (d *Directory) RemoveGroup(ctx context.Context, tenant string, id int) error {
-	return d.open.Update(ctx, fmt.Sprintf("remove group %d", id), func(tx *sqldb.Tx) {
-		markPairsOfGroup(tx, id)
-		tx.Change(missing(KindGroup, id), "DELETE FROM user_groups WHERE id = ? AND tenant_id = ?", id, tenant)
+func (v View) RemoveGroup(id int) error {
+	return v.update(fmt.Sprintf("remove group %d", id), func(tx tenantTx) {
+		tx.markPairsOfGroup(id)
+		tx.Change(missing(KindGroup, id), "DELETE FROM user_groups WHERE id = ? AND tenant_id = ?", id, v.Tenant)
 	})
 }
 
 // ExternalMembers lists the memberships in groups of other systems, by source, group and address.
-func (d *Directory) ExternalMembers(ctx context.Context, tenant string) ([]Membership, error) {
-	return sqldb.List(ctx, d.open, "list external groups", func(m *Membership) []any {
+func (v View) ExternalMembers() ([]Membership, error) {
+	return sqldb.List(v.ctx, v.open, "list external groups", func(m *Membership) []any {
 		return []any{&m.Group.Source, &m.Group.ID, &m.Email}
 	}, `SELECT m.source, m.external_id, u.email FROM external_group_members m JOIN users u ON u.id = m.user_id
-		WHERE u.tenant_id = ? ORDER BY m.source, m.external_id, u.email`, tenant)
+		WHERE u.tenant_id = ? ORDER BY m.source, m.external_id, u.email`, v.Tenant)
 }
 
 // LeaveExternalGroup removes a user, or with no address all users, from a group of another system.
-func (d *Directory) LeaveExternalGroup(ctx context.Context, tenant string, group ExternalGroup, email string) error {
-	return d.open.Exec(ctx, "leave group "+group.Source+":"+group.ID,
+func (v View) LeaveExternalGroup(group ExternalGroup, email string) error {
+	return v.exec("leave group "+group.Source+":"+group.ID,
 		refuse("no such member of group %s:%s", group.Source, group.ID),
 		`DELETE FROM external_group_members WHERE source = ?2 AND external_id = ?3
 			AND user_id IN (SELECT id FROM users WHERE tenant_id = ?1 AND (?4 = '' OR email = ?4))`,
-		tenant, group.Source, externalID(group.ID), address(email))
+		v.Tenant, group.Source, externalID(group.ID), address(email))
 }
 
 func checkExternalGroup(group ExternalGroup) error {
@@ -156,30 +155,30 @@ func address(email string) string { return strings.ToLower(strings.TrimSpace(ema
 
 // relation is a table of pairs of ids, the second of which are of things of one tenant.
 type relation struct {
-	table, left, tenant string
-	right, target       string // column and table of the second
-	live                string // a condition on it
-	kind                Kind
+	table, left   string
+	right, target string // column and table of the second
+	live          string // a condition on it
+	kind          Kind
 }
 
-func userLinks(table, left, tenant string) relation {
-	return relation{table, left, tenant, "user_id", "users", "TRUE", KindUser}
+func userLinks(table, left string) relation {
+	return relation{table, left, "user_id", "users", "TRUE", KindUser}
 }
 
-func groupLinks(table, left, tenant string) relation {
-	return relation{table, left, tenant, "group_id", "user_groups", "TRUE", KindGroup}
+func groupLinks(table, left string) relation {
+	return relation{table, left, "group_id", "user_groups", "TRUE", KindGroup}
 }
 
-func pairLinks(table, left, tenant string) relation {
-	return relation{table, left, tenant, "cc_pair_id", "cc_pairs", "NOT is_deleting", KindCCPair}
+func pairLinks(table, left string) relation {
+	return relation{table, left, "cc_pair_id", "cc_pairs", "NOT is_deleting", KindCCPair}
 }
 
 // link stores relations of one thing to others. It fails with a MissingError if one of them is not of the tenant.
-func link[T string | int](tx *sqldb.Tx, r relation, left int, right []T) {
+func link[T string | int](tx tenantTx, r relation, left int, right []T) {
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(right))) {
 		found := 0
 		tx.Row(missing(r.kind, id), []any{&found},
-			"SELECT 1 FROM "+r.target+" WHERE id = ? AND tenant_id = ? AND "+r.live, id, r.tenant)
+			"SELECT 1 FROM "+r.target+" WHERE id = ? AND tenant_id = ? AND "+r.live, id, tx.tenant)
 		tx.Exec("INSERT INTO "+r.table+" ("+r.left+", "+r.right+") VALUES (?, ?) ON CONFLICT DO NOTHING", left, id)
 	}
 }
@@ -201,9 +200,9 @@ func checkAudience(a Audience) error {
 }
 
 // addAudience stores an audience, in the tables <thing>_users and <thing>_groups.
-func addAudience(tx *sqldb.Tx, thing, tenant string, id int, a Audience) {
-	link(tx, userLinks(thing+"_users", thing+"_id", tenant), id, a.Users)
-	link(tx, groupLinks(thing+"_groups", thing+"_id", tenant), id, a.Groups)
+func (tx tenantTx) addAudience(thing string, id int, a Audience) {
+	link(tx, userLinks(thing+"_users", thing+"_id"), id, a.Users)
+	link(tx, groupLinks(thing+"_groups", thing+"_id"), id, a.Groups)
 }
 
 // audienceCondition returns the SQL condition that the user ?3 is in the audience of a row of alias.
@@ -214,15 +213,14 @@ func audienceCondition(thing, alias string) string {
 }
 
 // audiences reads the audiences of things, and returns a function that looks them up by id.
-func (d *Directory) audiences(ctx context.Context, thing string, ids sqldb.JSON) (of func(id int) Audience, err error) {
-	users, usersErr := related[string](ctx, d, thing, thing+"_users", "user_id", ids)
-	groups, groupsErr := related[int](ctx, d, thing, thing+"_groups", "group_id", ids)
+func (v View) audiences(thing string, ids sqldb.JSON) (of func(id int) Audience, err error) {
+	users, usersErr := related[string](v, thing, thing+"_users", "user_id", ids)
+	groups, groupsErr := related[int](v, thing, thing+"_groups", "group_id", ids)
 	return func(id int) Audience { return Audience{Users: users[id], Groups: groups[id]} }, cmp.Or(usersErr, groupsErr)
 }
 
 // related reads a column of a relation by the ids of the things.
-func related[T string | int](ctx context.Context, d *Directory, thing, table, column string, ids sqldb.JSON) (
-	map[int][]T, error) {
-	return sqldb.ListByID(ctx, d.open, "read "+table, sqldb.Column[T], fmt.Sprintf(`SELECT %[1]s_id, %[2]s FROM %[3]s
+func related[T string | int](v View, thing, table, column string, ids sqldb.JSON) (map[int][]T, error) {
+	return sqldb.ListByID(v.ctx, v.open, "read "+table, sqldb.Column[T], fmt.Sprintf(`SELECT %[1]s_id, %[2]s FROM %[3]s
 		WHERE %[1]s_id IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) ORDER BY %[2]s`, thing, column, table), ids)
 }

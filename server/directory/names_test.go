@@ -52,14 +52,14 @@ func FuzzLooksLike(f *testing.F) {
 func TestNamesWithoutLetters(t *testing.T) {
 	d, _ := open(t, "", false)
 	for _, name := range []string{"", " ", "\u200b", "\u3164", "\u2060 \ufe0f", "HR\u202eBot", "HR\u200bBot", "a\u009bb", "a\x7f"} {
-		_, err := d.AddAgent(t.Context(), DefaultTenant, Agent{Name: name})
+		_, err := d.In(t.Context(), DefaultTenant).AddAgent(Agent{Name: name})
 		var refused InputError
 		if !errors.As(err, &refused) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
 	for _, name := range []string{"👩\u200d💻", "می\u200cخواهم", "❤️"} { // which are written with joiners and selectors
-		if _, err := d.AddAgent(t.Context(), DefaultTenant, Agent{Name: name}); err != nil {
+		if _, err := d.In(t.Context(), DefaultTenant).AddAgent(Agent{Name: name}); err != nil {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
@@ -69,9 +69,9 @@ func TestNamesWithoutLetters(t *testing.T) {
 func shownTo(t *testing.T, d *Directory, who Principal) map[int]string {
 	t.Helper()
 	shown := map[int]string{}
-	for _, agent := range must[[]Agent](t)(d.Agents(t.Context(), who)) {
+	for _, agent := range must[[]Agent](t)(d.For(t.Context(), who).Agents()) {
 		shown[agent.ID] = agent.Name
-		if single := must[Agent](t)(d.Agent(t.Context(), who, agent.ID)); single.Name != agent.Name {
+		if single := must[Agent](t)(d.For(t.Context(), who).Agent(agent.ID)); single.Name != agent.Name {
 			t.Errorf("agent %d is %q in the list, and %q by itself", agent.ID, agent.Name, single.Name)
 		}
 	}
@@ -81,14 +81,14 @@ func shownTo(t *testing.T, d *Directory, who Principal) map[int]string {
 func TestAnAdministratorsNameWins(t *testing.T) {
 	d, _ := open(t, "", false)
 	person := func(email string, role Role) Principal {
-		must[User](t)(d.AddUser(t.Context(), DefaultTenant, email, role))
+		must[User](t)(d.In(t.Context(), DefaultTenant).AddUser(email, role))
 		_, secret := token(t, d, TokenRequest{Email: email})
 		return must[Principal](t)(d.Authenticate(t.Context(), secret))
 	}
 	jo, kim := person("jo@acme.example", RoleBasic), person("kim@acme.example", RoleBasic)
 	ann, bob := person("ann@acme.example", RoleAdmin), person("bob@acme.example", RoleAdmin)
 	add := func(who Principal, name string, public bool) (int, error) {
-		agent, err := d.AddAgent(t.Context(), DefaultTenant, Agent{Name: name, Public: public, OwnerID: who.UserID})
+		agent, err := d.In(t.Context(), DefaultTenant).AddAgent(Agent{Name: name, Public: public, OwnerID: who.UserID})
 		return agent.ID, err
 	}
 	var made []any // ids
@@ -129,7 +129,7 @@ func TestAnAdministratorsNameWins(t *testing.T) {
 		}
 	}
 	// Who is no administrator any more has no say over names.
-	if err := d.SetRole(t.Context(), DefaultTenant, ann.Email, RoleBasic); err != nil {
+	if err := d.In(t.Context(), DefaultTenant).SetRole(ann.Email, RoleBasic); err != nil {
 		t.Fatal(err)
 	}
 	if got := shownTo(t, d, kim); got[made[0].(int)] != "Legal" || got[made[1].(int)] != fmt.Sprintf("Legal (agent %d)", made[1]) {
@@ -139,11 +139,11 @@ func TestAnAdministratorsNameWins(t *testing.T) {
 
 func TestLookAlikeGroupsAndSets(t *testing.T) {
 	d, _ := open(t, "", false)
-	must[Group](t)(d.AddGroup(t.Context(), DefaultTenant, "Legal", nil, nil))
-	must[int](t)(d.CreateDocumentSet(t.Context(), DefaultTenant, SetDetails{DocumentSet: DocumentSet{Name: "Handbook"}}))
+	must[Group](t)(d.In(t.Context(), DefaultTenant).AddGroup("Legal", nil, nil))
+	must[int](t)(d.In(t.Context(), DefaultTenant).CreateDocumentSet(SetDetails{DocumentSet: DocumentSet{Name: "Handbook"}}))
 	var taken ExistsError
 	for _, alike := range []string{"Legal", "legal", "Lеgal"} {
-		if _, err := d.AddGroup(t.Context(), DefaultTenant, alike, nil, nil); !errors.As(err, &taken) {
+		if _, err := d.In(t.Context(), DefaultTenant).AddGroup(alike, nil, nil); !errors.As(err, &taken) {
 			t.Errorf("group %q: %v", alike, err)
 		}
 		err := joinGroup(d, t.Context(), DefaultTenant, alike, "jo@acme.example")
@@ -151,10 +151,10 @@ func TestLookAlikeGroupsAndSets(t *testing.T) {
 			t.Errorf("joining %q: %v", alike, err)
 		}
 	}
-	if _, err := d.CreateDocumentSet(t.Context(), DefaultTenant, SetDetails{DocumentSet: DocumentSet{Name: "HANDBOOK"}}); !errors.As(err, &taken) {
+	if _, err := d.In(t.Context(), DefaultTenant).CreateDocumentSet(SetDetails{DocumentSet: DocumentSet{Name: "HANDBOOK"}}); !errors.As(err, &taken) {
 		t.Errorf("set: %v", err)
 	}
-	if groups := must[[]Group](t)(d.Groups(t.Context(), DefaultTenant)); !slices.ContainsFunc(groups, func(g Group) bool { return len(g.Members) == 1 }) || len(groups) != 1 {
+	if groups := must[[]Group](t)(d.In(t.Context(), DefaultTenant).Groups()); !slices.ContainsFunc(groups, func(g Group) bool { return len(g.Members) == 1 }) || len(groups) != 1 {
 		t.Errorf("groups %v", groups)
 	}
 }

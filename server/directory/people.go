@@ -38,7 +38,7 @@ type User struct {
 }
 
 // AddUser creates a user. An existing user is returned unchanged, whatever their role.
-func (d *Directory) AddUser(ctx context.Context, tenant, email string, role Role) (User, error) {
+func (v View) AddUser(email string, role Role) (User, error) {
 	email, err := checkEmail(email)
 	if err != nil {
 		return User{}, err
@@ -47,7 +47,7 @@ func (d *Directory) AddUser(ctx context.Context, tenant, email string, role Role
 		return User{}, err
 	}
 	var user User
-	err = d.open.Update(ctx, "add user "+email, func(tx *sqldb.Tx) { user = d.ensureUser(tx, tenant, email, role) })
+	err = v.update("add user "+email, func(tx tenantTx) { user = v.ensureUser(tx, email, role) })
 	return user, err
 }
 
@@ -59,45 +59,45 @@ func checkRole(role Role) error {
 }
 
 // SetActive activates or deactivates a user with all their tokens.
-func (d *Directory) SetActive(ctx context.Context, tenant, email string, active bool) error {
-	return d.open.Exec(ctx, "change user "+email, missing(KindUser, quote(email)),
-		"UPDATE users SET is_active = ? WHERE tenant_id = ? AND email = ?", active, tenant, address(email))
+func (v View) SetActive(email string, active bool) error {
+	return v.exec("change user "+email, missing(KindUser, quote(email)),
+		"UPDATE users SET is_active = ? WHERE tenant_id = ? AND email = ?", active, v.Tenant, address(email))
 }
 
 // SetRole changes the role of a user, for all their tokens at once.
-func (d *Directory) SetRole(ctx context.Context, tenant, email string, role Role) error {
+func (v View) SetRole(email string, role Role) error {
 	if err := checkRole(role); err != nil {
 		return err
 	}
 	if address(email) == OwnerEmail && role != RoleAdmin {
 		return refuse("the owner is always an administrator")
 	}
-	return d.open.Exec(ctx, "change user "+email, missing(KindUser, quote(email)),
-		"UPDATE users SET role = ? WHERE tenant_id = ? AND email = ?", string(role), tenant, address(email))
+	return v.exec("change user "+email, missing(KindUser, quote(email)),
+		"UPDATE users SET role = ? WHERE tenant_id = ? AND email = ?", string(role), v.Tenant, address(email))
 }
 
 // RemoveUser removes a user with their tokens and memberships. Their agents remain, without an owner.
-func (d *Directory) RemoveUser(ctx context.Context, tenant, email string) error {
+func (v View) RemoveUser(email string) error {
 	if address(email) == OwnerEmail {
 		return refuse("the owner cannot be removed")
 	}
-	return d.open.Exec(ctx, "remove user "+email, missing(KindUser, quote(email)),
-		"DELETE FROM users WHERE tenant_id = ? AND email = ?", tenant, address(email))
+	return v.exec("remove user "+email, missing(KindUser, quote(email)),
+		"DELETE FROM users WHERE tenant_id = ? AND email = ?", v.Tenant, address(email))
 }
 
 // Users lists the users of a tenant by address.
-func (d *Directory) Users(ctx context.Context, tenant string) ([]User, error) {
-	return d.users(ctx, "u.tenant_id = ?", tenant)
+func (v View) Users() ([]User, error) {
+	return v.users("u.tenant_id = ?", v.Tenant)
 }
 
 // UserNamed returns the user with that address, or a MissingError.
-func (d *Directory) UserNamed(ctx context.Context, tenant, email string) (User, error) {
-	users, err := d.users(ctx, "u.tenant_id = ? AND u.email = ?", tenant, address(email))
+func (v View) UserNamed(email string) (User, error) {
+	users, err := v.users("u.tenant_id = ? AND u.email = ?", v.Tenant, address(email))
 	return sqldb.First(users, err, missing(KindUser, quote(email)))
 }
 
-func (d *Directory) users(ctx context.Context, where string, args ...any) ([]User, error) {
-	return sqldb.List(ctx, d.open, "read users", userColumns, "SELECT "+userSelection+" FROM users u WHERE "+where+" ORDER BY u.email",
+func (v View) users(where string, args ...any) ([]User, error) {
+	return sqldb.List(v.ctx, v.open, "read users", userColumns, "SELECT "+userSelection+" FROM users u WHERE "+where+" ORDER BY u.email",
 		args...)
 }
 
@@ -108,7 +108,7 @@ func userColumns(u *User) []any {
 }
 
 // JoinExternalGroup adds a user to a group of another system. It creates a basic user if there is none.
-func (d *Directory) JoinExternalGroup(ctx context.Context, tenant string, group ExternalGroup, email string) error {
+func (v View) JoinExternalGroup(group ExternalGroup, email string) error {
 	if err := checkExternalGroup(group); err != nil {
 		return err
 	}
@@ -116,20 +116,20 @@ func (d *Directory) JoinExternalGroup(ctx context.Context, tenant string, group 
 	if err != nil {
 		return err
 	}
-	return d.open.Update(ctx, "add "+email+" to group "+group.Source+":"+group.ID, func(tx *sqldb.Tx) {
-		user := d.ensureUser(tx, tenant, email, RoleBasic)
+	return v.update("add "+email+" to group "+group.Source+":"+group.ID, func(tx tenantTx) {
+		user := v.ensureUser(tx, email, RoleBasic)
 		tx.Exec(`INSERT INTO external_group_members (user_id, source, external_id) VALUES (?, ?, ?)
 			ON CONFLICT DO NOTHING`, user.ID, group.Source, externalID(group.ID))
 	})
 }
 
 // ensureUser returns the user with a valid address, or creates one.
-func (d *Directory) ensureUser(tx *sqldb.Tx, tenant, email string, role Role) (user User) {
+func (d *Directory) ensureUser(tx tenantTx, email string, role Role) (user User) {
 	tx.Exec(`INSERT INTO users (id, tenant_id, email, role, created_at)
 		SELECT ?, id, ?, ?, ? FROM tenants WHERE id = ? ON CONFLICT DO NOTHING`,
-		uuid.NewString(), email, string(role), d.now().UnixMicro(), tenant)
-	tx.Row(noTenant(tenant), userColumns(&user), "SELECT "+userSelection+
-		" FROM users u WHERE u.tenant_id = ? AND u.email = ?", tenant, email)
+		uuid.NewString(), email, string(role), d.now().UnixMicro(), tx.tenant)
+	tx.Row(noTenant(tx.tenant), userColumns(&user), "SELECT "+userSelection+
+		" FROM users u WHERE u.tenant_id = ? AND u.email = ?", tx.tenant, email)
 	return user
 }
 
@@ -151,7 +151,7 @@ func (d *Directory) Person(ctx context.Context, tenant, email string) (Principal
 }
 
 func (d *Directory) lookUpPerson(ctx context.Context, tenant, email string) (Principal, error) {
-	user, err := d.UserNamed(ctx, tenant, email)
+	user, err := d.In(ctx, tenant).UserNamed(email)
 	if errors.Is(err, ErrNotFound) || err == nil && !user.Active {
 		return Principal{}, ErrUnauthenticated
 	}

@@ -120,7 +120,7 @@ func TestSandboxTokenNeedsItsKey(t *testing.T) {
 			t.Errorf("key %q: %v", key, err)
 		}
 	}
-	if _, err := d.UserNamed(t.Context(), DefaultTenant, "jo@acme.example"); !errors.Is(err, ErrNotFound) {
+	if _, err := d.In(t.Context(), DefaultTenant).UserNamed("jo@acme.example"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("a refused call made the user: %v", err)
 	}
 	first, _ := ensured(t, d, sandboxOf("jo@acme.example"))
@@ -161,10 +161,10 @@ func TestSandboxTokenIsHidden(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, email := range []string{"jo@acme.example", ""} {
-		if listed, err := d.ListTokens(t.Context(), DefaultTenant, email); err != nil || len(listed) != 0 {
+		if listed, err := d.In(t.Context(), DefaultTenant).ListTokens(email); err != nil || len(listed) != 0 {
 			t.Errorf("listed for %q: %+v, %v", email, listed, err)
 		}
-		if err := d.RevokeToken(t.Context(), DefaultTenant, email, token.ID); !errors.Is(err, ErrNotFound) {
+		if err := d.In(t.Context(), DefaultTenant).RevokeToken(email, token.ID); !errors.Is(err, ErrNotFound) {
 			t.Errorf("revoking for %q: %v", email, err)
 		}
 	}
@@ -182,7 +182,7 @@ func TestSandboxTokenIsHidden(t *testing.T) {
 func TestSandboxTokenEndsWithItsUser(t *testing.T) {
 	d, _ := open(t, "", false)
 	secret, _ := ensured(t, d, sandboxOf("jo@acme.example"))
-	if err := d.SetActive(t.Context(), DefaultTenant, "jo@acme.example", false); err != nil {
+	if err := d.In(t.Context(), DefaultTenant).SetActive("jo@acme.example", false); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := d.Authenticate(t.Context(), secret); !errors.Is(err, ErrUnauthenticated) {
@@ -192,7 +192,7 @@ func TestSandboxTokenEndsWithItsUser(t *testing.T) {
 	if _, _, _, err := d.EnsureSandboxToken(t.Context(), sandboxOf("jo@acme.example")); !errors.As(err, &refused) {
 		t.Errorf("for a deactivated user: %v", err)
 	}
-	if err := d.RemoveUser(t.Context(), DefaultTenant, "jo@acme.example"); err != nil {
+	if err := d.In(t.Context(), DefaultTenant).RemoveUser("jo@acme.example"); err != nil {
 		t.Fatal(err)
 	}
 	if again, isNew := ensured(t, d, sandboxOf("jo@acme.example")); again == secret || !isNew {

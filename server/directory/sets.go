@@ -2,7 +2,6 @@ package directory
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"slices"
 
@@ -31,21 +30,21 @@ type SetDetails struct {
 
 // EnsureDocumentSet creates a public document set, which is removed with its last document. An existing set is not
 // changed.
-func (d *Directory) EnsureDocumentSet(ctx context.Context, tenant, name string) error {
+func (v View) EnsureDocumentSet(name string) error {
 	set := DocumentSet{Name: name, Public: true}
 	if err := checkSet(set); err != nil {
 		return err
 	}
-	return d.open.Update(ctx, "add document set "+name, func(tx *sqldb.Tx) {
-		d.insertSet(tx, tenant, set, true)
-		findSet(tx, tenant, &set, noTenant(tenant))
+	return v.update("add document set "+name, func(tx tenantTx) {
+		v.insertSet(tx, set, true)
+		tx.findSet(&set, noTenant(v.Tenant))
 	})
 }
 
 // findSet reads a set by its name.
-func findSet(tx *sqldb.Tx, tenant string, set *DocumentSet, otherwise error) {
+func (tx tenantTx) findSet(set *DocumentSet, otherwise error) {
 	tx.Row(otherwise, setColumns(set), `SELECT id, name, description, is_public FROM document_sets
-		WHERE tenant_id = ? AND name = ?`, tenant, set.Name)
+		WHERE tenant_id = ? AND name = ?`, tx.tenant, set.Name)
 }
 
 func setColumns(s *DocumentSet) []any { return []any{&s.ID, &s.Name, &s.Description, &s.Public} }
@@ -61,27 +60,27 @@ func checkSet(set DocumentSet) error {
 }
 
 // insertSet creates a set and returns its id; 0 if the name is in use.
-func (d *Directory) insertSet(tx *sqldb.Tx, tenant string, set DocumentSet, automatic bool) (id int) {
+func (v View) insertSet(tx tenantTx, set DocumentSet, automatic bool) (id int) {
 	tx.Row(nil, []any{&id}, `INSERT INTO document_sets
 		(tenant_id, name, description, is_public, is_automatic, created_at)
 		SELECT id, ?, ?, ?, ?, ? FROM tenants WHERE id = ? ON CONFLICT DO NOTHING RETURNING id`,
-		set.Name, set.Description, set.Public, automatic, d.now().UnixMicro(), tenant)
+		set.Name, set.Description, set.Public, automatic, v.now().UnixMicro(), v.Tenant)
 	return id
 }
 
 // CreateDocumentSet creates a document set and returns its id. The error is an ExistsError if the name looks like that
 // of another set. The documents of its connectors must then be updated.
-func (d *Directory) CreateDocumentSet(ctx context.Context, tenant string, details SetDetails) (id int, err error) {
+func (v View) CreateDocumentSet(details SetDetails) (id int, err error) {
 	if err := checkDetails(details); err != nil {
 		return 0, err
 	}
-	err = d.open.Update(ctx, "add document set "+details.Name, func(tx *sqldb.Tx) {
-		refuseLookalike(tx, KindDocumentSet, details.Name, "SELECT name FROM document_sets WHERE tenant_id = ?", tenant)
-		if id = d.insertSet(tx, tenant, details.DocumentSet, false); id == 0 {
-			tx.Fail(missing(KindTenant, quote(tenant)))
+	err = v.update("add document set "+details.Name, func(tx tenantTx) {
+		tx.refuseLookalike(KindDocumentSet, details.Name, "SELECT name FROM document_sets WHERE tenant_id = ?", v.Tenant)
+		if id = v.insertSet(tx, details.DocumentSet, false); id == 0 {
+			tx.Fail(missing(KindTenant, quote(v.Tenant)))
 		}
 		details.ID = id
-		fillSet(tx, tenant, details)
+		tx.fillSet(details)
 	})
 	return id, err
 }
@@ -94,81 +93,81 @@ func checkDetails(details SetDetails) error {
 }
 
 // fillSet stores the audience and the connectors of a set that has none.
-func fillSet(tx *sqldb.Tx, tenant string, details SetDetails) {
-	addAudience(tx, "document_set", tenant, details.ID, details.Audience)
-	link(tx, pairLinks("document_set_cc_pairs", "document_set_id", tenant), details.ID, details.CCPairs)
-	markSetChanged(tx, details.ID)
+func (tx tenantTx) fillSet(details SetDetails) {
+	tx.addAudience("document_set", details.ID, details.Audience)
+	link(tx, pairLinks("document_set_cc_pairs", "document_set_id"), details.ID, details.CCPairs)
+	tx.markSetChanged(details.ID)
 }
 
 // UpdateDocumentSet replaces a document set. The documents of its connectors, and of those that it had, must then be
 // updated.
-func (d *Directory) UpdateDocumentSet(ctx context.Context, tenant string, details SetDetails) error {
+func (v View) UpdateDocumentSet(details SetDetails) error {
 	if err := checkDetails(details); err != nil {
 		return err
 	}
-	return d.open.Update(ctx, "change document set "+details.Name, func(tx *sqldb.Tx) {
-		refuseLookalike(tx, KindDocumentSet, details.Name,
-			"SELECT name FROM document_sets WHERE tenant_id = ? AND id <> ?", tenant, details.ID)
-		markSetChanged(tx, details.ID)
+	return v.update("change document set "+details.Name, func(tx tenantTx) {
+		tx.refuseLookalike(KindDocumentSet, details.Name,
+			"SELECT name FROM document_sets WHERE tenant_id = ? AND id <> ?", v.Tenant, details.ID)
+		tx.markSetChanged(details.ID)
 		tx.Change(missing(KindDocumentSet, details.ID), `UPDATE document_sets SET name = ?, description = ?,
 			is_public = ?, is_automatic = FALSE WHERE id = ? AND tenant_id = ?`, details.Name, details.Description,
-			details.Public, details.ID, tenant)
+			details.Public, details.ID, v.Tenant)
 		for _, table := range []string{"users", "groups", "cc_pairs"} {
 			tx.Exec("DELETE FROM document_set_"+table+" WHERE document_set_id = ?", details.ID)
 		}
-		fillSet(tx, tenant, details)
+		tx.fillSet(details)
 	})
 }
 
 // markSetChanged records that the documents of a set's pairs must be updated.
-func markSetChanged(tx *sqldb.Tx, id int) {
-	markPairsChanged(tx, "id IN (SELECT cc_pair_id FROM document_set_cc_pairs WHERE document_set_id = ?)", id)
+func (tx tenantTx) markSetChanged(id int) {
+	tx.markPairsChanged("id IN (SELECT cc_pair_id FROM document_set_cc_pairs WHERE document_set_id = ?)", id)
 }
 
 // RemoveDocumentSet removes a document set, but not its documents. A set of an agent is refused: without it the agent
 // would search everything. The documents of its connectors must then be updated.
-func (d *Directory) RemoveDocumentSet(ctx context.Context, tenant, name string) error {
-	return d.open.Update(ctx, "remove document set "+name, func(tx *sqldb.Tx) {
+func (v View) RemoveDocumentSet(name string) error {
+	return v.update("remove document set "+name, func(tx tenantTx) {
 		set, agent := DocumentSet{Name: name}, ""
-		findSet(tx, tenant, &set, missing(KindDocumentSet, quote(name)))
+		tx.findSet(&set, missing(KindDocumentSet, quote(name)))
 		tx.Row(nil, []any{&agent}, `SELECT a.name FROM agents a JOIN agent_document_sets s ON s.agent_id = a.id
 			WHERE s.document_set_id = ? ORDER BY a.id LIMIT 1`, set.ID)
 		if agent != "" {
 			tx.Fail(refuse("agent %s searches within document set %s; remove the agent first", quote(agent),
 				quote(name)))
 		}
-		markSetChanged(tx, set.ID)
+		tx.markSetChanged(set.ID)
 		tx.Exec("DELETE FROM document_sets WHERE id = ?", set.ID)
 	})
 }
 
 // ForgetDocumentSet removes an empty document set that was created by adding files. A set that somebody created, or
 // that an agent uses, is kept.
-func (d *Directory) ForgetDocumentSet(ctx context.Context, tenant, name string) error {
-	return d.open.Exec(ctx, "remove document set "+name, nil, `DELETE FROM document_sets
+func (v View) ForgetDocumentSet(name string) error {
+	return v.exec("remove document set "+name, nil, `DELETE FROM document_sets
 		WHERE tenant_id = ? AND name = ? AND is_automatic
-			AND NOT EXISTS (SELECT 1 FROM agent_document_sets WHERE document_set_id = document_sets.id)`, tenant, name)
+			AND NOT EXISTS (SELECT 1 FROM agent_document_sets WHERE document_set_id = document_sets.id)`, v.Tenant, name)
 }
 
 // DocumentSets lists the sets that the caller may search, by name.
-func (d *Directory) DocumentSets(ctx context.Context, p Principal) ([]DocumentSet, error) {
-	sets, err := cachedFor(ctx, d, "sets", p, func() ([]DocumentSet, error) {
-		return sqldb.List(ctx, d.open, "list document sets", setColumns, `SELECT s.id, s.name, s.description, s.is_public FROM document_sets s
+func (v View) DocumentSets() ([]DocumentSet, error) {
+	sets, err := cachedFor(v, "sets", func() ([]DocumentSet, error) {
+		return sqldb.List(v.ctx, v.open, "list document sets", setColumns, `SELECT s.id, s.name, s.description, s.is_public FROM document_sets s
 			WHERE s.tenant_id = ?1 AND (s.is_public OR ?2 OR `+audienceCondition("document_set", "s")+`) ORDER BY s.name`,
-			p.Tenant, p.Admin, p.UserID)
+			v.Tenant, v.Admin, v.UserID)
 	})
 	return slices.Clone(sets), err
 }
 
 // DescribeSets returns the details of sets, in their order.
-func (d *Directory) DescribeSets(ctx context.Context, sets []DocumentSet) ([]SetDetails, error) {
+func (v View) DescribeSets(sets []DocumentSet) ([]SetDetails, error) {
 	list := []int{}
 	for _, set := range sets {
 		list = append(list, set.ID)
 	}
 	ids := sqldb.JSON{V: list}
-	audience, err := d.audiences(ctx, "document_set", ids)
-	pairs, pairsErr := related[int](ctx, d, "document_set", "document_set_cc_pairs", "cc_pair_id", ids)
+	audience, err := v.audiences("document_set", ids)
+	pairs, pairsErr := related[int](v, "document_set", "document_set_cc_pairs", "cc_pair_id", ids)
 	var described []SetDetails
 	for _, set := range sets {
 		described = append(described, SetDetails{DocumentSet: set, Audience: audience(set.ID), CCPairs: pairs[set.ID]})

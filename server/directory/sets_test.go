@@ -10,14 +10,14 @@ import (
 
 func ensureSet(t *testing.T, d *Directory, tenant, name string) {
 	t.Helper()
-	if err := d.EnsureDocumentSet(t.Context(), tenant, name); err != nil {
+	if err := d.In(t.Context(), tenant).EnsureDocumentSet(name); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func addSet(t *testing.T, d *Directory, tenant string, set DocumentSet) {
 	t.Helper()
-	if _, err := d.CreateDocumentSet(t.Context(), tenant, SetDetails{DocumentSet: set}); err != nil {
+	if _, err := d.In(t.Context(), tenant).CreateDocumentSet(SetDetails{DocumentSet: set}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -37,9 +37,9 @@ func TestForgetDocumentSet(t *testing.T) {
 	} {
 		addSet(t, d, DefaultTenant, set)
 	}
-	must[Agent](t)(d.AddAgent(ctx, DefaultTenant, Agent{Name: "A", DocumentSets: []DocumentSet{{Name: "an agent's"}}}))
+	must[Agent](t)(d.In(ctx, DefaultTenant).AddAgent(Agent{Name: "A", DocumentSets: []DocumentSet{{Name: "an agent's"}}}))
 	for _, name := range []string{"plain", "arranged", "described", "restricted", "an agent's", "absent"} {
-		if err := d.ForgetDocumentSet(ctx, DefaultTenant, name); err != nil {
+		if err := d.In(ctx, DefaultTenant).ForgetDocumentSet(name); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -47,7 +47,7 @@ func TestForgetDocumentSet(t *testing.T) {
 		DefaultTenant: {"an agent's", "arranged", "described", "restricted"}, "acme": {"plain"},
 	} {
 		var left []string
-		for _, set := range must[[]DocumentSet](t)(d.DocumentSets(ctx, Owner(tenant))) {
+		for _, set := range must[[]DocumentSet](t)(d.For(ctx, Owner(tenant)).DocumentSets()) {
 			left = append(left, set.Name)
 		}
 		if !slices.Equal(left, want) {
@@ -56,7 +56,7 @@ func TestForgetDocumentSet(t *testing.T) {
 	}
 	reader := must[*Directory](t)(Open(ctx, "", true))
 	t.Cleanup(func() { _ = reader.Close() })
-	if err := reader.ForgetDocumentSet(ctx, DefaultTenant, "plain"); !errors.Is(err, fault.ErrReadOnly) {
+	if err := reader.In(ctx, DefaultTenant).ForgetDocumentSet("plain"); !errors.Is(err, fault.ErrReadOnly) {
 		t.Errorf("read-only: %v", err)
 	}
 }

@@ -41,12 +41,12 @@ func TestRemoveTenant(t *testing.T) {
 		}
 		_, _, tokenErr := d.AddToken(ctx, TokenRequest{Tenant: tenant, Name: "x", Email: "jo@acme.example"})
 		groupErr := joinGroup(d, ctx, tenant, "Legal", "jo@acme.example")
-		connector, connectorErr := d.AddConnector(ctx, tenant, "Wiki", "web")
-		credential, credentialErr := d.AddCredential(ctx, tenant, "Wiki", "web")
-		_, _, pairErr := d.AddCCPair(ctx, tenant, PairRequest{ConnectorID: connector, CredentialID: credential, Name: "Wiki",
+		connector, connectorErr := d.In(ctx, tenant).AddConnector("Wiki", "web")
+		credential, credentialErr := d.In(ctx, tenant).AddCredential("Wiki", "web")
+		_, _, pairErr := d.In(ctx, tenant).AddCCPair(PairRequest{ConnectorID: connector, CredentialID: credential, Name: "Wiki",
 			Access: AccessPrivate, Creator: OwnerEmail})
-		_, setErr := d.CreateDocumentSet(ctx, tenant, SetDetails{DocumentSet: DocumentSet{Name: "S"}})
-		_, agentErr := d.AddAgent(ctx, tenant, Agent{Name: "A", OwnerID: OwnerID(tenant), DocumentSets: []DocumentSet{{Name: "S"}}})
+		_, setErr := d.In(ctx, tenant).CreateDocumentSet(SetDetails{DocumentSet: DocumentSet{Name: "S"}})
+		_, agentErr := d.In(ctx, tenant).AddAgent(Agent{Name: "A", OwnerID: OwnerID(tenant), DocumentSets: []DocumentSet{{Name: "S"}}})
 		_, modelErr := d.AddModelTokens(ctx, tenant, "2026-08-01", 7)
 		if err := errors.Join(tokenErr, groupErr, connectorErr, credentialErr, pairErr, setErr, agentErr, modelErr); err != nil {
 			t.Fatal(err)

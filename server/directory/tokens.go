@@ -106,15 +106,15 @@ func (d *Directory) AddToken(ctx context.Context, request TokenRequest) (Token, 
 	if err != nil {
 		return Token{}, "", err
 	}
-	err = d.open.Update(ctx, "add a token", func(tx *sqldb.Tx) {
-		user := d.ensureUser(tx, request.Tenant, token.Email, RoleBasic)
+	err = d.In(ctx, request.Tenant).update("add a token", func(tx tenantTx) {
+		user := d.ensureUser(tx, token.Email, RoleBasic)
 		// Tokens made with one that has ended have ended, too, and go with it.
 		tx.Exec("DELETE FROM tokens WHERE user_id = ? AND kind = ? AND (is_revoked OR expires_at <= ?)",
 			user.ID, kindUser, sqldb.Micros(token.CreatedAt))
-		refuseMore(tx, KindToken, user.ID, MostTokens,
+		tx.refuseMore(KindToken, user.ID, MostTokens,
 			"SELECT count(*) FROM tokens WHERE user_id = ? AND kind = '"+kindUser+"'")
-		limitToParent(tx, request.Parent, user.ID, &token)
-		insertToken(tx, user.ID, kindUser, secret, &token)
+		tx.limitToParent(request.Parent, user.ID, &token)
+		tx.insertToken(user.ID, kindUser, secret, &token)
 		if request.Parent != 0 {
 			tx.Exec("INSERT INTO token_parents (token_id, parent_id) VALUES (?, ?)", token.ID, request.Parent)
 		}
@@ -126,7 +126,7 @@ func (d *Directory) AddToken(ctx context.Context, request TokenRequest) (Token, 
 }
 
 // insertToken stores a token without its secret, and sets its number and what is displayed of it.
-func insertToken(tx *sqldb.Tx, userID, kind, secret string, token *Token) {
+func (tx tenantTx) insertToken(userID, kind, secret string, token *Token) {
 	token.Display = secret[:12] + "****" + secret[len(secret)-4:]
 	tx.Row(nil, []any{&token.ID}, `INSERT INTO tokens (user_id, name, kind, hash, display, scopes, created_at,
 			expires_at)
@@ -135,7 +135,7 @@ func insertToken(tx *sqldb.Tx, userID, kind, secret string, token *Token) {
 }
 
 // limitToParent limits the lifetime of a token to that of its parent, which must be a valid token of the same user.
-func limitToParent(tx *sqldb.Tx, parent int, user string, token *Token) {
+func (tx tenantTx) limitToParent(parent int, user string, token *Token) {
 	if parent == 0 {
 		return
 	}
@@ -290,26 +290,26 @@ func (d *Directory) noteUse(ctx context.Context, tokenID int, now time.Time) {
 }
 
 // ListTokens lists the valid tokens of a user, the oldest first; with no address, those of the whole tenant.
-func (d *Directory) ListTokens(ctx context.Context, tenant, email string) ([]Token, error) {
-	return sqldb.List(ctx, d.open, "list tokens", func(t *Token) []any {
+func (v View) ListTokens(email string) ([]Token, error) {
+	return sqldb.List(v.ctx, v.open, "list tokens", func(t *Token) []any {
 		return []any{&t.ID, &t.Name, &t.Email, &t.Display, sqldb.JSON{V: &t.Scopes}, (*sqldb.Micros)(&t.CreatedAt),
 			(*sqldb.Micros)(&t.ExpiresAt), (*sqldb.Micros)(&t.LastUsed)}
 	}, `SELECT t.id, t.name, u.email, t.display, t.scopes, t.created_at, t.expires_at, t.last_used_at
 		FROM tokens t JOIN users u ON u.id = t.user_id
 		WHERE u.tenant_id = ?1 AND (?2 = '' OR u.email = ?2) AND t.kind = ?3 AND NOT t.is_revoked
 			AND (t.expires_at IS NULL OR t.expires_at > ?4)
-		ORDER BY t.id`, tenant, strings.ToLower(email), kindUser, d.now().UnixMicro())
+		ORDER BY t.id`, v.Tenant, strings.ToLower(email), kindUser, v.now().UnixMicro())
 }
 
 // RevokeToken revokes a token of a user, or with no address of any user of the tenant, and the tokens that were created
 // with it. The error is ErrNotFound if there is no such token, or it is revoked already.
-func (d *Directory) RevokeToken(ctx context.Context, tenant, email string, id int) error {
-	return d.open.Exec(ctx, fmt.Sprintf("revoke token %d", id), ErrNotFound, `WITH RECURSIVE family (id) AS (
+func (v View) RevokeToken(email string, id int) error {
+	return v.exec(fmt.Sprintf("revoke token %d", id), ErrNotFound, `WITH RECURSIVE family (id) AS (
 			SELECT id FROM tokens WHERE id = ?2 AND NOT is_revoked AND kind = ?3
 				AND user_id IN (SELECT id FROM users WHERE tenant_id = ?4 AND (?5 = '' OR email = ?5))
 			UNION SELECT token_id FROM token_parents JOIN family ON parent_id = family.id)
 		UPDATE tokens SET is_revoked = TRUE, expires_at = ?1 WHERE id IN (SELECT id FROM family) AND NOT is_revoked`,
-		d.now().UnixMicro(), id, kindUser, tenant, strings.ToLower(email))
+		v.now().UnixMicro(), id, kindUser, v.Tenant, strings.ToLower(email))
 }
 
 const (
@@ -354,19 +354,19 @@ func (d *Directory) EnsureSandboxToken(ctx context.Context, request SandboxReque
 	if err != nil {
 		return Token{}, "", false, err
 	}
-	err = d.open.Update(ctx, "ensure a sandbox token", func(tx *sqldb.Tx) {
-		user := d.ensureUser(tx, made.Tenant, fresh.Email, RoleBasic)
+	err = d.In(ctx, made.Tenant).update("ensure a sandbox token", func(tx tenantTx) {
+		user := d.ensureUser(tx, fresh.Email, RoleBasic)
 		if !user.Active {
 			tx.Fail(refuse("user %s is deactivated", quote(user.Email)))
 		}
-		if stored := sandboxToken(tx, user.ID, sqldb.Micros(fresh.CreatedAt)); stored.sealed != nil && !request.Renew {
+		if stored := tx.sandboxToken(user.ID, sqldb.Micros(fresh.CreatedAt)); stored.sealed != nil && !request.Renew {
 			var wrong error
 			token, secret, wrong = stored.open(aead, fresh)
 			tx.Fail(wrong)
 			return
 		}
 		token, secret, isNew = fresh, newest, true
-		replaceSandboxToken(tx, user.ID, newest, &token, aead)
+		tx.replaceSandboxToken(user.ID, newest, &token, aead)
 	})
 	if err != nil {
 		return Token{}, "", false, err
@@ -401,7 +401,7 @@ type sealedToken struct {
 }
 
 // sandboxToken returns the sandbox token of a user if it is valid.
-func sandboxToken(tx *sqldb.Tx, userID string, now sqldb.Micros) (s sealedToken) {
+func (tx tenantTx) sandboxToken(userID string, now sqldb.Micros) (s sealedToken) {
 	s.userID = userID
 	t := &s.token
 	tx.Row(nil, []any{&t.ID, &t.Name, &t.Display, sqldb.JSON{V: &t.Scopes}, (*sqldb.Micros)(&t.CreatedAt),
@@ -423,9 +423,9 @@ func (s sealedToken) open(aead cipher.AEAD, same Token) (Token, string, error) {
 }
 
 // replaceSandboxToken stores a new sandbox token and deletes the old one.
-func replaceSandboxToken(tx *sqldb.Tx, userID, secret string, token *Token, aead cipher.AEAD) {
+func (tx tenantTx) replaceSandboxToken(userID, secret string, token *Token, aead cipher.AEAD) {
 	tx.Exec("DELETE FROM tokens WHERE user_id = ? AND kind = ?", userID, kindSandbox)
-	insertToken(tx, userID, kindSandbox, secret, token)
+	tx.insertToken(userID, kindSandbox, secret, token)
 	tx.Exec("INSERT INTO sandbox_tokens (user_id, token_id, sealed) VALUES (?, ?, ?)", userID, token.ID,
 		aead.Seal(nil, nil, []byte(secret), boundTo(userID, hash(secret))))
 }

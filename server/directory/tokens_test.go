@@ -50,7 +50,7 @@ func TestNoTokenOutlivesItsParent(t *testing.T) {
 				}
 			case action == 4 && len(known) > 0:
 				gone := known[random.IntN(len(known))]
-				if err := d.RevokeToken(t.Context(), DefaultTenant, "jo@acme.example", gone.id); err == nil {
+				if err := d.In(t.Context(), DefaultTenant).RevokeToken("jo@acme.example", gone.id); err == nil {
 					gone.revoked = true
 				} else if gone.valid(clock.Now()) {
 					t.Fatal(err)

@@ -92,10 +92,10 @@ func LoadDirectory(ctx context.Context, people *directory.Directory) error {
 	if err := yaml.Unmarshal(text, &known); err != nil {
 		return fmt.Errorf("read the sample's sets and agents: %w", err)
 	}
-	sets := map[string]directory.DocumentSet{}
+	tenant, sets := people.In(ctx, directory.DefaultTenant), map[string]directory.DocumentSet{}
 	for _, s := range known.Sets {
 		set := directory.DocumentSet{Name: s.Name, Description: s.Description, Public: s.Public}
-		set.ID, err = people.CreateDocumentSet(ctx, directory.DefaultTenant, directory.SetDetails{DocumentSet: set})
+		set.ID, err = tenant.CreateDocumentSet(directory.SetDetails{DocumentSet: set})
 		if err != nil {
 			return fmt.Errorf("add document set %s: %w", s.Name, err)
 		}
@@ -111,7 +111,7 @@ func LoadDirectory(ctx context.Context, people *directory.Directory) error {
 		for _, s := range a.Starters {
 			agent.StarterMessages = append(agent.StarterMessages, wire.StarterMessage{Name: s.Name, Message: s.Message})
 		}
-		if _, err := people.AddAgent(ctx, directory.DefaultTenant, agent); err != nil {
+		if _, err := tenant.AddAgent(agent); err != nil {
 			return fmt.Errorf("add agent %s: %w", a.Name, err)
 		}
 	}
