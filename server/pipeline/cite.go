@@ -20,15 +20,16 @@ import (
 )
 
 // cite writes the answer: passages, citation numbers per document, counts.
-func (r *run) cite(ctx context.Context) (string, string, error) {
+func (r *run) cite(ctx context.Context) error {
 	if err := r.write(ctx, r.response, r.final); err != nil {
-		return "", "", err
+		return err
 	}
 	if err := r.noteEmptySources(ctx); err != nil {
-		return "", "", err
+		return err
 	}
 	r.noteDamage()
-	return wire.OutcomeOK, text.Count(len(r.response.CitationMapping), "document"), nil
+	r.stage.Detail = text.Count(len(r.response.CitationMapping), "document")
+	return nil
 }
 
 // provisional sends the first of the ranked sections to streaming clients while later stages run.

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"quarry/client/wire"
 	"quarry/server/llm"
 )
 
@@ -28,36 +27,36 @@ const (
 
 // expand adds to each selected section what the model considers necessary around it, and drops those that it considers
 // irrelevant.
-func (r *run) expand(ctx context.Context) (string, string, error) {
+func (r *run) expand(ctx context.Context) error {
 	if r.Search.Lists() {
 		r.final = boundContext(r.chosen, contextLimit(r.Search))
-		return wire.OutcomeSkipped, r.skipReason(false), nil
+		return r.skip(r.skipReason(false))
 	}
 	if why := r.skipReason(r.Search.SkipDocumentSelection); why != "" {
 		r.final = r.untilMatch(arrange(r.chosen, r.rest, r.Search))
-		return wire.OutcomeSkipped, why, nil
+		return r.skip(why)
 	}
 	if len(r.chosen) == 0 {
-		return wire.OutcomeSkipped, "nothing to expand", nil
+		return r.skip("nothing to expand")
 	}
 	classes := make([]class, len(r.chosen))
 	inquiries, err := r.classifying(ctx, classes)
 	if err != nil {
-		return "", "", err
+		return err
 	}
-	outcome, detail := wire.OutcomeOK, ""
+	usage := ""
 	if len(inquiries) > 0 {
 		tally, err := r.ask(ctx, inquiries, nil)
 		if err != nil {
-			return "", "", err
+			return err
 		}
-		outcome = r.noteFailures(tally, "those passages stay unchanged")
-		detail = r.withUsage("", tally.usage)
+		r.stage.Outcome = r.noteFailures(tally, "those passages stay unchanged")
+		usage = r.withUsage("", tally.usage)
 	}
-	detail = classesDetail(r.chosen, classes) + detail
+	r.stage.Detail = classesDetail(r.chosen, classes) + usage
 	kept, dropped := widen(r.chosen, classes, r.chunkCount)
 	r.final = arrange(kept, sortByRank(append(dropped, r.rest...)), r.Search)
-	return outcome, detail, nil
+	return nil
 }
 
 // classifying lists the model calls that classify the selected sections. Sections that are shown as whole documents

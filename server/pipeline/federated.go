@@ -3,6 +3,7 @@ package pipeline
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -89,7 +90,7 @@ type federatedReply struct {
 
 // retrieveAll searches the federated sources and this library at the same time. Streaming clients get the results of
 // this library first.
-func (r *run) retrieveAll(ctx context.Context) (string, string, error) {
+func (r *run) retrieveAll(ctx context.Context) error {
 	sources := r.federated()
 	if len(sources) == 0 {
 		return r.retrieve(ctx)
@@ -106,23 +107,22 @@ func (r *run) retrieveAll(ctx context.Context) (string, string, error) {
 			replies[i].response, replies[i].err = guard.Within(calling, deadline, ask)
 		}, func(err error) { replies[i].err = err }))
 	}
-	outcome, detail, err := r.retrieve(ctx)
-	if err != nil {
-		return "", "", err
+	if err := r.retrieve(ctx); err != nil {
+		return err
 	}
 	if r.early == nil || r.narrowed() {
 		if err := r.provisional(ctx, sectionsOf(fuse(r.rankings()), r.wanted())); err != nil {
-			return "", "", err
+			return err
 		}
 	}
 	calls.Wait()
 	if err := ctx.Err(); err != nil {
-		return "", "", err
+		return err
 	}
 	for i, source := range sources {
-		detail += "; " + r.mergeReply(ctx, source.Name(), replies[i], maxRemoteBytes/len(sources))
+		r.stage.Detail += "; " + r.mergeReply(ctx, source.Name(), replies[i], maxRemoteBytes/len(sources))
 	}
-	return outcome, detail, nil
+	return nil
 }
 
 // federated returns the sources to search. An agent's scope only exists in this library.
@@ -244,25 +244,10 @@ func bounded(result wire.SearchResult) wire.SearchResult {
 	return result
 }
 
-// bytes returns the approximate size of a passage in the answer.
+// bytes returns the size of a passage in the answer.
 func (p *remotePassage) bytes() int {
-	size := len(p.Content) + len(p.Title) + len(p.Blurb) + len(p.DocumentID) + len(p.Ref) + len(p.DocumentType) +
-		len(p.SourceType) + 16*len(p.Highlights)
-	for _, s := range []*string{p.Link, p.UpdatedAt} {
-		if s != nil {
-			size += len(*s)
-		}
-	}
-	for _, s := range slices.Concat(p.HeadingPath, p.Authors) {
-		size += len(s)
-	}
-	for _, c := range p.AlsoIn {
-		size += len(c.DocumentID) + len(c.Title)
-	}
-	for key, m := range p.Metadata {
-		size += len(key) + len(strings.Join(m.Values, ""))
-	}
-	return size
+	data, _ := json.Marshal(&p.SearchResult) // strings and numbers always encode
+	return len(data)
 }
 
 // withRemote adds the passages of federated sources to a fused ranking, by the same formula. They are never merged with

@@ -29,6 +29,7 @@ type run struct {
 	places   [2][]string // asked for and excluded, as they were written; those of the request are what they mean
 	limit    inferred    // inferred by the model
 	response *wire.SearchResponse
+	stage    wire.Stage // that runs
 
 	weights         weights
 	queries         []wire.ExecutedQuery
@@ -86,7 +87,7 @@ func Run(ctx context.Context, snapshot index.Snapshot, request Request, emit fun
 	r.response.AppliedFilters = appliedFilters(request, inferred{})
 	stages := []struct {
 		name string
-		do   func(context.Context) (outcome, detail string, err error)
+		do   func(context.Context) error
 	}{
 		{"understand", r.understand},
 		{"retrieve", r.retrieveAll},
@@ -104,18 +105,23 @@ func Run(ctx context.Context, snapshot index.Snapshot, request Request, emit fun
 }
 
 // time runs a stage and records its duration and outcome.
-func (r *run) time(ctx context.Context, name string, do func(context.Context) (string, string, error)) error {
+func (r *run) time(ctx context.Context, name string, do func(context.Context) error) error {
 	r.emit(wire.SearchEvent{Type: wire.EventStage, Name: name, State: "start"})
 	start := time.Now()
-	outcome, detail, err := do(ctx)
-	if err != nil {
+	r.stage = wire.Stage{Name: name, Outcome: wire.OutcomeOK}
+	if err := do(ctx); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	ms := float64(max(1, time.Since(start).Microseconds())) / 1000 // never 0 for a finished stage
-	r.response.Stages = append(r.response.Stages, wire.Stage{Name: name, MS: ms, Outcome: outcome, Detail: detail})
-	r.emit(wire.SearchEvent{
-		Type: wire.EventStage, Name: name, State: "end", MS: ms, Outcome: outcome, Detail: detail,
-	})
+	r.stage.MS = float64(max(1, time.Since(start).Microseconds())) / 1000 // never 0 for a finished stage
+	r.response.Stages = append(r.response.Stages, r.stage)
+	r.emit(wire.SearchEvent{Type: wire.EventStage, Name: name, State: "end", MS: r.stage.MS, Outcome: r.stage.Outcome,
+		Detail: r.stage.Detail})
+	return nil
+}
+
+// skip ends a stage that does nothing, and says why.
+func (r *run) skip(why string) error {
+	r.stage.Outcome, r.stage.Detail = wire.OutcomeSkipped, why
 	return nil
 }
 
@@ -125,7 +131,7 @@ func (r *run) note(code, format string, args ...any) {
 
 // retrieve runs every query with the caller's permissions and filters. The early result of the question is reused
 // unless the model narrowed the search.
-func (r *run) retrieve(ctx context.Context) (string, string, error) {
+func (r *run) retrieve(ctx context.Context) error {
 	r.found = make([]index.Result, len(r.queries))
 	group, within := errgroup.WithContext(ctx)
 	group.Go(guard.Err(func() error {
@@ -144,7 +150,7 @@ func (r *run) retrieve(ctx context.Context) (string, string, error) {
 		}))
 	}
 	if err := group.Wait(); err != nil {
-		return "", "", err
+		return err
 	}
 	r.mixed = nil // what was found at once was found by words
 	r.weighRewrites()
@@ -170,7 +176,8 @@ func (r *run) retrieve(ctx context.Context) (string, string, error) {
 	if engine, ok := r.snapshot.(interface{ Engine() string }); ok {
 		detail += " by " + engine.Engine()
 	}
-	return wire.OutcomeOK, r.withVectorDetail(detail), nil
+	r.stage.Detail = r.withVectorDetail(detail)
+	return nil
 }
 
 const showingInstead = "no document has “%s”; showing “%s”"
@@ -291,35 +298,36 @@ func listOrder(s wire.SearchRequest) index.Order {
 }
 
 // fuse merges the results of the queries into one ranking, and sends it to streaming clients if it is new.
-func (r *run) fuse(ctx context.Context) (string, string, error) {
+func (r *run) fuse(ctx context.Context) error {
 	if r.inTime() {
 		if err := r.judge(ctx); err != nil {
-			return "", "", err
+			return err
 		}
 		hits, err := r.foldedList(ctx)
 		if err != nil {
-			return "", "", err
+			return err
 		}
 		r.sections = listedSections(hits)
-		return wire.OutcomeSkipped, "one list", r.findNewer(ctx, fuse([]rankedList{{1, hits}}))
+		_ = r.skip("one list")
+		return r.findNewer(ctx, fuse([]rankedList{{1, hits}}))
 	}
 	var err error
 	if r.sections, err = r.fusedSections(ctx); err != nil {
-		return "", "", err
+		return err
 	}
 	if r.early == nil || r.narrowed() || len(r.queries) > 1 || len(r.remote)+len(r.near) > 0 {
 		if err := r.provisional(ctx, r.sections); err != nil {
-			return "", "", err
+			return err
 		}
 	}
-	detail := r.withWorth(text.Count(len(r.sections), "section") + ", weights " + r.weights.name)
+	r.stage.Detail = r.withWorth(text.Count(len(r.sections), "section") + ", weights " + r.weights.name)
 	if len(r.copies) > 0 {
-		detail += fmt.Sprintf(", %s with copies elsewhere", text.Count(len(r.copies), "document"))
+		r.stage.Detail += fmt.Sprintf(", %s with copies elsewhere", text.Count(len(r.copies), "document"))
 	}
 	if len(r.newer) > 0 {
-		detail += fmt.Sprintf(", %s with a newer version", text.Count(len(r.newer), "document"))
+		r.stage.Detail += fmt.Sprintf(", %s with a newer version", text.Count(len(r.newer), "document"))
 	}
-	return wire.OutcomeOK, detail, nil
+	return nil
 }
 
 // count fills in totals and facets: of the documents of this library that match.

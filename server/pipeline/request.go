@@ -121,18 +121,19 @@ func appliedFilters(r Request, limit inferred) []wire.AppliedFilter {
 		}
 	}
 	span := limit.and(timeRange(r))
-	if !span.since.IsZero() {
-		add("time_cutoff", sinceSetBy(r, limit), span.since.UTC().Format(time.RFC3339))
-	}
-	if !span.until.IsZero() {
-		by := setByUser
-		if !limit.until.IsZero() {
-			by = setByModel
+	addTime := func(field, by string, at time.Time) {
+		if !at.IsZero() {
+			add(field, by, at.UTC().Format(time.RFC3339))
 		}
-		add("time_until", by, span.until.UTC().Format(time.RFC3339))
 	}
+	addTime("time_cutoff", sinceSetBy(r, limit), span.since)
+	untilSetBy := setByUser
+	if !limit.until.IsZero() {
+		untilSetBy = setByModel
+	}
+	addTime("time_until", untilSetBy, span.until)
 	if s.AddedSince != nil {
-		add("added_since", setByUser, s.AddedSince.UTC().Format(time.RFC3339))
+		addTime("added_since", setByUser, s.AddedSince.Time)
 	}
 	if s.SimilarTo != "" {
 		add("similar_to", setByUser, s.SimilarTo)

@@ -24,21 +24,21 @@ const (
 )
 
 // selectSections keeps the sections that a model chooses, or the first ten.
-func (r *run) selectSections(ctx context.Context) (string, string, error) {
+func (r *run) selectSections(ctx context.Context) error {
 	if r.Search.Lists() {
 		r.chosen = r.sections
-		return wire.OutcomeSkipped, "every document of the page is kept", nil
+		return r.skip("every document of the page is kept")
 	}
 	r.chosen, r.rest = firstSections(r.sections, r.Search.NumResults)
 	if why := r.skipReason(r.Search.SkipDocumentSelection); why != "" {
-		return wire.OutcomeSkipped, fmt.Sprintf("%s: the first %d are kept", why, maxSelected), nil
+		return r.skip(fmt.Sprintf("%s: the first %d are kept", why, maxSelected))
 	}
 	if len(r.sections) < 2 {
-		return wire.OutcomeSkipped, "nothing to choose from", nil
+		return r.skip("nothing to choose from")
 	}
 	shown, err := r.shownSections(ctx)
 	if err != nil {
-		return "", "", err
+		return err
 	}
 	material := struct {
 		Question llm.Quoted
@@ -51,10 +51,10 @@ func (r *run) selectSections(ctx context.Context) (string, string, error) {
 		return len(picks) > 0
 	}}}, nil)
 	if err != nil {
-		return "", "", err
+		return err
 	}
 	detail := fmt.Sprintf("the first %d are kept", len(r.chosen))
-	outcome := r.noteFailures(tally, detail)
+	r.stage.Outcome = r.noteFailures(tally, detail)
 	if len(picks) > 0 {
 		r.chosen, r.rest = choose(r.sections, picks, r.Search.NumResults)
 		detail = fmt.Sprintf("%d of %d", len(picks), len(shown))
@@ -62,7 +62,8 @@ func (r *run) selectSections(ctx context.Context) (string, string, error) {
 			detail += fmt.Sprintf("; the prompt has no room for %d more", more)
 		}
 	}
-	return outcome, r.withUsage(detail, tally.usage), nil
+	r.stage.Detail = r.withUsage(detail, tally.usage)
+	return nil
 }
 
 // shownSections returns the sections that fit into the prompt, in order. A document that was removed meanwhile is an

@@ -24,13 +24,13 @@ type understood struct {
 }
 
 // understand asks a model for further queries and for limits. The question itself is searched for at the same time.
-func (r *run) understand(ctx context.Context) (string, string, error) {
+func (r *run) understand(ctx context.Context) error {
 	if r.Model != nil {
 		r.weights = parity()
 	}
 	r.setQueries(understood{})
 	if err := r.startVectors(ctx); err != nil {
-		return "", "", err
+		return err
 	}
 	if why := r.skipReason(r.Model == nil && r.Search.SkipQueryExpansion); why != "" {
 		switch {
@@ -40,23 +40,24 @@ func (r *run) understand(ctx context.Context) (string, string, error) {
 		case !r.Search.SkipQueryExpansion:
 			r.note(wire.NoteNoModel, "no language model is configured: the question was searched unchanged")
 		}
-		return wire.OutcomeSkipped, why, nil
+		return r.skip(why)
 	}
 	var u understood
 	inquiries := r.understanding(&u)
 	if len(inquiries) == 0 {
-		return wire.OutcomeSkipped, "nothing to ask", nil
+		return r.skip("nothing to ask")
 	}
 	tally, err := r.ask(ctx, inquiries, func() error { return r.searchAtOnce(ctx) })
 	if err != nil {
-		return "", "", err
+		return err
 	}
 	r.setQueries(u)
 	r.limit = inferred{sources: u.limit.sources, window: u.limit.within(timeRange(r.Request))}
 	r.filter = filterWithin(r.Request, r.limit)
 	r.response.AppliedFilters = appliedFilters(r.Request, r.limit)
-	outcome := r.noteFailures(tally, "the search continued without it")
-	return outcome, r.withUsage(r.understandingDetail(u), tally.usage), nil
+	r.stage.Outcome = r.noteFailures(tally, "the search continued without it")
+	r.stage.Detail = r.withUsage(r.understandingDetail(u), tally.usage)
+	return nil
 }
 
 // setQueries sets the queries and adds them to the response.

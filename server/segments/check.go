@@ -95,9 +95,6 @@ func (c *checkRun) database(ctx context.Context) error {
 		}
 	}
 	if err := c.x.ExamineDictionaries(ctx, c.options.Repair, c.note); err != nil {
-		if c.unreadable(err) {
-			return nil
-		}
 		return err
 	}
 	from := int64(0)
@@ -105,9 +102,6 @@ func (c *checkRun) database(ctx context.Context) error {
 	if err == nil {
 		err = sqldb.GetWhole(ctx, c.x.db.Reader, []any{&from},
 			"SELECT coalesce(max(next), 0) FROM checks WHERE part = 'documents'")
-	}
-	if c.unreadable(err) {
-		return nil
 	}
 	if err != nil {
 		return err

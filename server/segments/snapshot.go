@@ -232,9 +232,9 @@ func (v *view) close() {
 // damaged files.
 func (x *Index) openView(ctx context.Context) (*view, error) {
 	var failure error
-	before, repairs := int64(-1), 0
+	repairs := 0
 	for range openAttempts {
-		opened, err := x.tryView(ctx)
+		opened, err := x.openSound(ctx)
 		suspects := damageOf(err)
 		if err == nil {
 			if suspects = x.states.unreadVectors(opened.state); suspects == nil {
@@ -248,12 +248,6 @@ func (x *Index) openView(ctx context.Context) (*view, error) {
 		}
 		if failure = err; ctx.Err() != nil {
 			return nil, ctx.Err()
-		}
-		// A file that is missing has most likely just been merged, and the next manifest names another. When the same
-		// manifest names it again it is lost.
-		if suspects.missing && suspects.manifest != before {
-			before = suspects.manifest
-			continue
 		}
 		if repairs++; repairs <= openRepairs {
 			err = x.repair(ctx, suspects)
@@ -269,20 +263,17 @@ func (x *Index) openView(ctx context.Context) (*view, error) {
 	return nil, fmt.Errorf("open the index: %w", failure)
 }
 
-// openSound opens a view for a repair: what is damaged is an error.
+// openSound opens a view, also for a repair: what is damaged is an error. A file that is missing has most likely just been
+// merged, and the next manifest names another. When the same manifest names it again it is lost.
 func (x *Index) openSound(ctx context.Context) (*view, error) {
-	var failure error
-	for range openAttempts {
+	for before := int64(-1); ; {
 		opened, err := x.tryView(ctx)
 		suspects := damageOf(err)
-		if suspects == nil || !suspects.missing {
+		if suspects == nil || !suspects.missing || suspects.manifest == before || ctx.Err() != nil {
 			return opened, err
 		}
-		if failure = err; ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
+		before = suspects.manifest
 	}
-	return nil, fmt.Errorf("open the index: %w", failure)
 }
 
 func (x *Index) tryView(ctx context.Context) (opened *view, err error) {
