@@ -96,15 +96,17 @@ func (p *Packer) namesIn(packed []byte) (found []*name, rest []byte, err error) 
 		return nil, packed, nil
 	}
 	from := decoder{data: packed[1:]}
-	found = make([]*name, from.length(0))
-	for i := range found {
+	n := from.length(0)
+	for found = make([]*name, 0, min(n, mostAhead)); len(found) < n; {
 		number, width := binary.Uvarint(from.data)
 		if !from.advance(width, number < endNames-firstName) {
 			return nil, nil, ErrPacked
 		}
-		if found[i], err = p.names.name(firstName + uint32(number)); err != nil {
+		one, err := p.names.name(firstName + uint32(number))
+		if err != nil {
 			return nil, nil, err
 		}
+		found = append(found, one)
 	}
 	return found, from.data, nil
 }

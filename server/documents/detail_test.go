@@ -2,7 +2,9 @@ package documents
 
 import (
 	"bytes"
+	"errors"
 	"reflect"
+	"runtime"
 	"testing"
 
 	"quarry/server/index"
@@ -41,5 +43,16 @@ func TestHashesOfRows(t *testing.T) {
 	}
 	if sameHead(whole, nil) || sameChunks([]byte{1, 2}, []byte{1, 2}) {
 		t.Error("a hash that is damaged is that of a document")
+	}
+}
+
+// TestDamagedListOfNames: what a damaged length says that follows takes no memory before it is read.
+func TestDamagedListOfNames(t *testing.T) {
+	damaged := append(appendLength([]byte{packedNames}, 1<<20), make([]byte, 1<<20)...)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, _, err := NewPacker(nil).namesIn(damaged)
+	if runtime.ReadMemStats(&after); !errors.Is(err, ErrPacked) || after.TotalAlloc-before.TotalAlloc > 1<<20 {
+		t.Errorf("%d bytes were allocated, %v", after.TotalAlloc-before.TotalAlloc, err)
 	}
 }
