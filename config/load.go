@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/spf13/viper"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 )
 
 // Load reads the configuration: the defaults, over them the file, and over that the environment (QUARRY_THEME and so
@@ -204,7 +204,7 @@ func (e Env) lookup(key string) (string, bool) {
 // except empty, 0, false, no and off do: a typo must not allow changes.
 func ReadOnly(env Env) bool {
 	value := strings.ToLower(strings.TrimSpace(env.Get("QUARRY_READONLY")))
-	return !slices.Contains([]string{"", "0", "false", "no", "off"}, value)
+	return value != "" && !text.IsAmong(value, "0 false no off")
 }
 
 // Environment is one whole set of variables about where to search: QUARRY_* or ONYX_*.

@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 )
 
 // Key describes a key of the file. In its path, <name> stands for the name of a profile or provider, and <action> for
@@ -219,7 +220,7 @@ func splitPath(path string) []string {
 // tokens go, or what a server allows.
 func IsPresentation(path string) bool {
 	group, _, _ := strings.Cut(path, ".")
-	return slices.Contains([]string{"theme", "keys", "age_warning", "instant", "fast", "private"}, group)
+	return text.IsAmong(group, "theme keys age_warning instant fast private")
 }
 
 // Set changes one key of the file and keeps the rest with its comments. A change that would make the file invalid is an

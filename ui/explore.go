@@ -260,11 +260,7 @@ func openLink(link string) error {
 	if err != nil {
 		return fmt.Errorf("parse the link: %w", err)
 	}
-	allowed := []string{"http", "https", "mailto"}
-	if runtime.GOOS != "windows" {
-		allowed = append(allowed, "file")
-	}
-	if !slices.Contains(allowed, parsed.Scheme) {
+	if !text.IsAmong(parsed.Scheme, "http https mailto") && (parsed.Scheme != "file" || runtime.GOOS == "windows") {
 		return fmt.Errorf("links of type %q cannot be opened", parsed.Scheme)
 	}
 	browser.Stdout, browser.Stderr = io.Discard, io.Discard // the screen is not theirs to write on
@@ -322,12 +318,11 @@ func editorArguments(program, path string, line int) []string {
 	switch {
 	case line <= 0:
 		return []string{path}
-	case slices.Contains([]string{"vi", "vim", "nvim", "gvim", "nano", "emacs", "emacsclient", "micro", "kak",
-		"joe", "mg"}, name):
+	case text.IsAmong(name, "vi vim nvim gvim nano emacs emacsclient micro kak joe mg"):
 		return []string{"+" + number, path}
-	case slices.Contains([]string{"hx", "helix", "zed", "subl"}, name):
+	case text.IsAmong(name, "hx helix zed subl"):
 		return []string{path + ":" + number}
-	case slices.Contains([]string{"code", "code-insiders", "codium", "cursor", "windsurf"}, name):
+	case text.IsAmong(name, "code code-insiders codium cursor windsurf"):
 		return []string{"--goto", path + ":" + number}
 	}
 	return []string{path}

@@ -53,6 +53,16 @@ func Shorten(s string, limit int) string {
 // OneLine returns s with each run of white space replaced by one space, and none at its ends.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
+// IsAmong reports whether a word is one of those in a text.
+func IsAmong(word, words string) bool {
+	for one := range strings.FieldsSeq(words) {
+		if one == word {
+			return true
+		}
+	}
+	return false
+}
+
 // Join returns those of some texts that are not empty, with a separator between them.
 func Join(separator string, texts ...string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), separator)

@@ -121,7 +121,7 @@ func (a *app) adminUsers() *cobra.Command {
 	var role string
 	add := addCommand(a, "add EMAIL", "Add a user, or change the role of one",
 		func(email string) (string, error) {
-			if !slices.Contains([]string{"", "basic", "admin"}, role) {
+			if role != "" && !text.IsAmong(role, "basic admin") {
 				return "", usage("Use --role basic or --role admin.", "unknown role %q", role)
 			}
 			return email, checkEmails(email)
@@ -295,7 +295,7 @@ func (a *app) adminTokens() *cobra.Command {
 			}
 			id, err := strconv.Atoi(token.Name)
 			if err != nil {
-				return &Failure{Code: ExitNotAvailable, What: fmt.Sprintf("there is no token %q", token.Name), Do: "See: quarry admin token list"}
+				return fail(ExitNotAvailable, "See: quarry admin token list", "there is no token %q", token.Name)
 			}
 			return c.AdminRemoveToken(ctx, id)
 		})
@@ -368,7 +368,7 @@ func checkConnector(c wire.DirectoryConnector) error {
 		return usage("Example: quarry admin connector add Wiki --source confluence", "missing flag --source")
 	case !known:
 		return unknownSource(c.Source)
-	case !slices.Contains([]string{"public", "private", "sync"}, c.AccessType):
+	case !text.IsAmong(c.AccessType, "public private sync"):
 		return usage("Use --access public, private or sync.", "unknown access type %q", c.AccessType)
 	case len(c.Groups) > 0 && c.AccessType != "private":
 		return usage("Omit --group, or use --access private.", "--group requires a private connector")

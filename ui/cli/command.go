@@ -86,8 +86,8 @@ func (a *app) newCommand(use, short string, is traits, run func(ctx context.Cont
 	command := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs,
 		RunE: func(command *cobra.Command, arguments []string) error {
 			if is.class != reads && a.program.ReadOnly {
-				return &Failure{Code: ExitNotAvailable, What: "`" + a.commandName() + "` is disabled by QUARRY_READONLY",
-					Do: "Unset QUARRY_READONLY to allow changes on this machine."}
+				return fail(ExitNotAvailable, "Unset QUARRY_READONLY to allow changes on this machine.",
+					"`%s` is disabled by QUARRY_READONLY", a.commandName())
 			}
 			if err := checkArguments(command, arguments); err != nil {
 				return err

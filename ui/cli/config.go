@@ -106,12 +106,12 @@ func (a *app) configGet(_ context.Context, arguments []string) error {
 	switch {
 	case err != nil:
 		return err
-	case value == "" && strings.HasPrefix(arguments[0], "profiles."):
-		return &Failure{Code: ExitNotAvailable, What: fmt.Sprintf("%s has no value", arguments[0]),
-			Do: "See the keys that have one: quarry config list"}
 	case value == "":
-		return &Failure{Code: ExitNotAvailable, What: fmt.Sprintf("%s has no value", arguments[0]),
-			Do: "See its default: quarry help configuration"}
+		do := "See its default: quarry help configuration"
+		if strings.HasPrefix(arguments[0], "profiles.") {
+			do = "See the keys that have one: quarry config list"
+		}
+		return fail(ExitNotAvailable, do, "%s has no value", arguments[0])
 	case a.flags.JSON:
 		return a.printJSON(valueOutput{arguments[0], value, schemaVersion})
 	}

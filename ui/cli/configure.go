@@ -101,8 +101,8 @@ func (a *app) configureServer(ctx context.Context, d *dialogue, name string) err
 		known = failure.Code == ExitAuth
 		d.showFailure("Connection failed:", failure)
 	}
-	return &Failure{Code: ExitGeneral, What: "no connection succeeded; nothing was saved",
-		Do: "Check the address and the token, then run quarry configure again."}
+	return fail(ExitGeneral, "Check the address and the token, then run quarry configure again.",
+		"no connection succeeded; nothing was saved")
 }
 
 func (a *app) saveProfile(ctx context.Context, host Host, profile config.NewProfile) error {

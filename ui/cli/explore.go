@@ -35,8 +35,8 @@ type Exploration struct {
 
 // printingFlags are those of search that only make sense for printed results.
 func printingFlags() []string {
-	return []string{"json", "max-output", "budget", "indent", "fields", "jq", "template", "format", "raw", "explain", "history", "no-query-expansion", "no-document-selection",
-		"sort", "offset"}
+	return strings.Fields("json max-output budget indent fields jq template format raw explain history no-query-expansion " +
+		"no-document-selection sort offset")
 }
 
 // plain reports whether lines instead of a full screen were requested.
@@ -209,8 +209,8 @@ func (a *app) pick(command *cobra.Command, words []string, options *searchOption
 		return err
 	}
 	if form == pickPath && !e.Target.HasFiles() {
-		return &Failure{Code: ExitNotAvailable, What: "the documents of " + e.Target.Describe() + " are not files on this machine",
-			Do: "Print their links instead: -o " + pickLink}
+		return fail(ExitNotAvailable, "Print their links instead: -o "+pickLink,
+			"the documents of %s are not files on this machine", e.Target.Describe())
 	}
 	var chosen []wire.SearchResult
 	e.Chosen = func(results []wire.SearchResult) { chosen = results }

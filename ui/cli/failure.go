@@ -55,9 +55,14 @@ type guidedError interface {
 // errOutputClosed says that nobody reads the output any more, which is no error.
 var errOutputClosed = errors.New("the output was closed")
 
+// fail makes a failure without a cause.
+func fail(code int, do, format string, arguments ...any) *Failure {
+	return &Failure{Code: code, What: fmt.Sprintf(format, arguments...), Do: do}
+}
+
 // usage makes a failure of something that the caller wrote.
 func usage(do, format string, arguments ...any) *Failure {
-	return &Failure{Code: ExitUsage, What: fmt.Sprintf(format, arguments...), Do: do}
+	return fail(ExitUsage, do, format, arguments...)
 }
 
 // explain is the one place where errors become exit codes and words.

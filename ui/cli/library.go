@@ -266,7 +266,7 @@ func (a *app) addToLibrary(ctx context.Context, request wire.AddRequest) error {
 		name := config.ShellQuote(filepath.Base(skipped.Path))
 		do = "To read it nevertheless: quarry add PATH --include " + name + a.libraryFlag()
 	}
-	return &Failure{Code: ExitGeneral, What: fmt.Sprintf("cannot add %s: %s", skipped.Path, skipped.Reason), Do: do}
+	return fail(ExitGeneral, do, "cannot add %s: %s", skipped.Path, skipped.Reason)
 }
 
 // onlyFiles reports whether no path is a folder.

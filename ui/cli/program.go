@@ -277,7 +277,7 @@ func (a *app) execute(ctx context.Context, arguments []string) error {
 // stopReason returns the error of a stopped command: the cause of the context if that is a failure.
 func stopReason(ctx context.Context) error {
 	if reason, ok := errors.AsType[*Failure](context.Cause(ctx)); ok {
-		return &Failure{Code: ExitInterrupted, What: reason.What, Do: reason.Do}
+		return fail(ExitInterrupted, reason.Do, "%s", reason.What)
 	}
 	return errInterrupted
 }
@@ -289,9 +289,9 @@ func (a *app) panicFailure(panicked *guard.PanicError) error {
 	}
 	do := "Please report this error with the command."
 	if a.program.Guest {
-		return &Failure{Code: ExitGeneral, What: "internal error; it was logged", Do: do}
+		return fail(ExitGeneral, do, "internal error; it was logged")
 	}
-	return &Failure{Code: ExitGeneral, What: "internal error: " + panicked.Value, Do: do}
+	return fail(ExitGeneral, do, "internal error: %s", panicked.Value)
 }
 
 // finish prints the two lines of an error and returns the exit code.

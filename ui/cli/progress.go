@@ -469,10 +469,10 @@ func damageFailure(found []jsonDamage) error {
 	case 0:
 		return nil
 	case 1:
-		return &Failure{Code: ExitGeneral, What: "the library is damaged: 1 part could not be restored", Do: damaged[0].Hint}
+		return fail(ExitGeneral, damaged[0].Hint, "the library is damaged: 1 part could not be restored")
 	}
-	return &Failure{Code: ExitGeneral, What: fmt.Sprintf("the library is damaged: %d parts could not be restored", len(damaged)),
-		Do: "Follow the hints above; the first is: " + damaged[0].Hint}
+	return fail(ExitGeneral, "Follow the hints above; the first is: "+damaged[0].Hint,
+		"the library is damaged: %d parts could not be restored", len(damaged))
 }
 
 // checkLibrary checks the library that a session works on. What is derived is repaired, unless nothing may be changed.

@@ -161,7 +161,7 @@ func readError(ref string, err error) error {
 // readOne reads what one reference names.
 func (a *app) readOne(ctx context.Context, choice target.Choice, ref string, options readOptions) (found *reading, err error) {
 	if choice.Kind == target.KindSlack {
-		return nil, &Failure{Code: ExitNotAvailable, What: "Slack cannot show the text around a message", Do: "Open the link of the result."}
+		return nil, fail(ExitNotAvailable, "Open the link of the result.", "Slack cannot show the text around a message")
 	}
 	err = a.with(ctx, a.onTarget(choice), func(ctx context.Context, c *client.Client) (err error) {
 		stop := a.busy("Reading…")

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -80,8 +79,9 @@ func (a *app) fetchPassages(ctx context.Context, c *client.Client, at located, a
 		found = all
 	}
 	if len(found.chunks) == 0 || at.First >= found.document.ChunkCount {
-		return nil, &Failure{Code: ExitNotAvailable, Do: "Read the whole document: quarry read " + config.ShellQuote(at.Document.ID) + a.targetFlags(),
-			What: fmt.Sprintf("the document has %s; there is no number %d", text.Count(found.document.ChunkCount, "passage"), at.First)}
+		return nil, fail(ExitNotAvailable,
+			"Read the whole document: quarry read "+config.ShellQuote(at.Document.ID)+a.targetFlags(),
+			"the document has %s; there is no number %d", text.Count(found.document.ChunkCount, "passage"), at.First)
 	}
 	found.named = [2]int{at.First, at.Last}
 	return found, nil
@@ -119,8 +119,8 @@ func fetchChunks(ctx context.Context, c *client.Client, id string, first, last i
 			size += len(chunk.Content)
 		}
 		if size > maxDocumentBytes {
-			return nil, &Failure{Code: ExitNotAvailable, What: "the document is larger than 64 MiB",
-				Do: "Read a part of it: quarry read 'DOCUMENT_ID#N' --around 20"}
+			return nil, fail(ExitNotAvailable, "Read a part of it: quarry read 'DOCUMENT_ID#N' --around 20",
+				"the document is larger than 64 MiB")
 		}
 		found.chunks = append(found.chunks, more.Chunks...)
 		next = found.chunks[len(found.chunks)-1].ChunkInd + 1

@@ -146,8 +146,7 @@ func withoutID(result savedResult) error {
 	if link := cmp.Or(text.OrEmpty(result.URL), text.OrEmpty(result.Link)); link != "" {
 		do = "Open: " + link
 	}
-	return &Failure{Code: ExitNotAvailable, Do: do,
-		What: "this server does not send document ids"}
+	return fail(ExitNotAvailable, do, "this server does not send document ids")
 }
 
 func (a *app) savedResults(path string) ([]savedResult, error) {

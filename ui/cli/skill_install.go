@@ -155,7 +155,7 @@ func (i *skillInstaller) write(folder, action string) error {
 	case err != nil:
 		return i.failed(file, err)
 	case !info.Mode().IsRegular():
-		return &Failure{Code: ExitGeneral, What: file + " is not a regular file", Do: "Remove it, then install the skill again."}
+		return fail(ExitGeneral, "Remove it, then install the skill again.", "%s is not a regular file", file)
 	default:
 		old, err := i.read(file)
 		switch {
@@ -167,8 +167,8 @@ func (i *skillInstaller) write(folder, action string) error {
 		case isSigned(old):
 			action = "updated"
 		case !i.Force:
-			return &Failure{Code: ExitGeneral, What: file + " was edited: not replaced",
-				Do: "To replace it with the skill of this version, add --force."}
+			return fail(ExitGeneral, "To replace it with the skill of this version, add --force.",
+				"%s was edited: not replaced", file)
 		default:
 			action = "replaced"
 		}
@@ -222,7 +222,7 @@ func (i *skillInstaller) link(link, canonical string) error {
 		return i.failed(link, err)
 	case isLink:
 		if old, err := i.root.Readlink(link); err != nil || old != target {
-			return &Failure{Code: ExitGeneral, What: link + " is a link to " + old, Do: "Remove the link, then install the skill again."}
+			return fail(ExitGeneral, "Remove the link, then install the skill again.", "%s is a link to %s", link, old)
 		}
 		if !i.Copy {
 			i.note("unchanged", link, canonical)

@@ -71,7 +71,7 @@ func (a *app) skillSnapshot(ctx context.Context, c *client.Client) (s skillSnaps
 
 // exampleKeys are the keys of tags that name a part of a source, as people in the organization call it.
 func exampleKeys() []string {
-	return []string{"channel", "team", "space", "project", "repository", "repo", "board", "folder", "group", "category"}
+	return strings.Fields("channel team space project repository repo board folder group category")
 }
 
 // skillExamples returns filters for parts of the sources: tags, and the entities of federated connectors. What cannot
@@ -235,13 +235,12 @@ func (a *app) writeSkill(dir, skill string) error {
 
 // skillCommands are the commands that a skill describes.
 func skillCommands() []string {
-	return []string{"search", "read", "sources", "document-sets", "tags", "agents", "ask", "validate-config"}
+	return strings.Fields("search read sources document-sets tags agents ask validate-config")
 }
 
 // skillFlags are the flags of search that a skill describes, with those of every command.
 func skillFlags() []string {
-	return []string{"source", "since", "until", "days", "document-set", "tag", "agent-id", "limit", "no-query-expansion", "format", "budget",
-		"json", "fields", "jq"}
+	return strings.Fields("source since until days document-set tag agent-id limit no-query-expansion format budget json fields jq")
 }
 
 const skillDescription = "Search and read this organization's documents (wiki pages, chat, tickets, code reviews, email, files) with the " +

@@ -405,9 +405,8 @@ func identity(ctx context.Context, c *client.Client) (wire.Me, error) {
 		return wire.Me{}, err
 	}
 	if me.IsAnonymousUser {
-		return wire.Me{}, &Failure{Code: ExitAuth,
-			What: "the server does not accept the token: it treats the request as anonymous",
-			Do:   "Create a new token in the server's settings, then run quarry configure or set ONYX_PAT"}
+		return wire.Me{}, fail(ExitAuth, "Create a new token in the server's settings, then run quarry configure or set ONYX_PAT",
+			"the server does not accept the token: it treats the request as anonymous")
 	}
 	return *me, nil
 }

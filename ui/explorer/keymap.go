@@ -10,6 +10,7 @@ import (
 	"charm.land/bubbles/v2/key"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 )
 
 // keymap finds bindings by key.
@@ -179,9 +180,8 @@ func validKey(key string) bool {
 	if len([]rune(key)) == 1 {
 		return !shifted && key != " " // a shifted letter is another letter
 	}
-	named := []string{"enter", "esc", "tab", "space", "backspace", "delete", "insert", "up", "down", "left", "right",
-		"home", "end", "pgup", "pgdown", "f1", "f2", "f3", "f4", "f5", "f6", "f7", "f8", "f9", "f10", "f11", "f12"}
-	return slices.Contains(named, key)
+	return text.IsAmong(key, "enter esc tab space backspace delete insert up down left right home end pgup pgdown "+
+		"f1 f2 f3 f4 f5 f6 f7 f8 f9 f10 f11 f12")
 }
 
 // find gives the binding of a key in a single place.

@@ -324,7 +324,7 @@ func (m *Model) themeEntries() []panel.Entry {
 		if entry.Text == "" {
 			entry.Text = mode
 		}
-		if !slices.Contains([]string{"auto", "ansi16", "mono"}, mode) {
+		if !text.IsAmong(mode, "auto ansi16 mono") {
 			entry.Reason = m.fewColours()
 		}
 		entries = append(entries, entry)

@@ -195,7 +195,7 @@ func isForm(word, wanted string) bool {
 func inflects(word, longer string) bool {
 	const shortest = 3 // "as" is no form of "a"
 	ending, found := strings.CutPrefix(longer, word)
-	return found && len(word) >= shortest && slices.Contains([]string{"s", "es", "ed", "ing"}, ending)
+	return found && len(word) >= shortest && text.IsAmong(ending, "s es ed ing")
 }
 
 // indexAny returns the first of the words found in a text, or an empty span.

@@ -3,7 +3,6 @@ package passage
 import (
 	"net/url"
 	"path"
-	"slices"
 	"strings"
 
 	"quarry/client/wire"
@@ -262,7 +261,7 @@ func Resolve(base, target string) (address string, public bool) {
 // isPublic reports whether an address means the same on every machine.
 func isPublic(address *url.URL) bool {
 	scheme := strings.ToLower(address.Scheme)
-	return scheme == "mailto" || slices.Contains([]string{"http", "https"}, scheme) && address.Host != ""
+	return scheme == "mailto" || text.IsAmong(scheme, "http https") && address.Host != ""
 }
 
 // Openable reports whether an address may be opened on the machine of the person: one of the web or of mail, and with

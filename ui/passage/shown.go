@@ -8,6 +8,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/internal/text"
 )
 
 // Shown returns those of a text's ordered spans that are not all within what rendered Markdown leaves out: addresses of
@@ -71,28 +72,34 @@ func addressAround(text string, at int) wire.Span {
 	return wire.Span{start, end}
 }
 
+// inlineTags are the names of HTML tags in place of which nothing is shown.
+const inlineTags = "a abbr article aside audio b bdi bdo blockquote body button caption center cite code col colgroup del " +
+	"details dfn dl em figcaption figure font footer form head header html i iframe img input ins kbd label link main mark " +
+	"meta nav picture q s samp script section small source span strike strong style sub sup svg tbody tfoot thead title tt u " +
+	"var video wbr"
+
 // Tag reads the HTML tag or comment that a text begins with. shown takes its place: a line end if it begins or ends a
 // block, a space between cells, or nothing. length is 0 if there is none. Names in angle brackets that are no HTML
 // tags, as in usage lines, are text. Of a tag whose end was cut off the attributes are left out, too.
-func Tag(text string) (shown string, length int) {
-	if !strings.HasPrefix(text, "<") {
+func Tag(source string) (shown string, length int) {
+	if !strings.HasPrefix(source, "<") {
 		return "", 0
 	}
-	text = text[:min(len(text), targetReach)]
-	if strings.HasPrefix(text, "<!--") {
-		if end := strings.Index(text, "-->"); end >= 0 {
+	source = source[:min(len(source), targetReach)]
+	if strings.HasPrefix(source, "<!--") {
+		if end := strings.Index(source, "-->"); end >= 0 {
 			return "", end + len("-->")
 		}
-		return "", len(text)
+		return "", len(source)
 	}
-	end := strings.IndexByte(text, '>')
-	if end < 0 && !strings.Contains(text, `="`) {
+	end := strings.IndexByte(source, '>')
+	if end < 0 && !strings.Contains(source, `="`) {
 		return "", 0
 	}
 	if end < 0 { // the end was cut off
-		end = len(text) - 1
+		end = len(source) - 1
 	}
-	inside := text[1:end]
+	inside := source[1:end]
 	if strings.HasPrefix(inside, "!") || strings.HasPrefix(inside, "?") {
 		return "", end + 1
 	}
@@ -100,16 +107,12 @@ func Tag(text string) (shown string, length int) {
 	if other := strings.IndexFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }); other >= 0 {
 		name = name[:other]
 	}
-	switch strings.ToLower(name) {
-	case "br", "p", "div", "li", "tr", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "summary", "ul", "ol", "table", "dt", "dd", "pre":
+	switch name = strings.ToLower(name); {
+	case text.IsAmong(name, "br p div li tr h1 h2 h3 h4 h5 h6 hr summary ul ol table dt dd pre"):
 		return "\n", end + 1
-	case "td", "th":
+	case text.IsAmong(name, "td th"):
 		return " ", end + 1
-	case "a", "abbr", "article", "aside", "audio", "b", "bdi", "bdo", "blockquote", "body", "button", "caption", "center", "cite",
-		"code", "col", "colgroup", "del", "details", "dfn", "dl", "em", "figcaption", "figure", "font", "footer", "form", "head",
-		"header", "html", "i", "iframe", "img", "input", "ins", "kbd", "label", "link", "main", "mark", "meta", "nav", "picture",
-		"q", "s", "samp", "script", "section", "small", "source", "span", "strike", "strong", "style", "sub", "sup", "svg", "tbody",
-		"tfoot", "thead", "title", "tt", "u", "var", "video", "wbr":
+	case text.IsAmong(name, inlineTags):
 		return "", end + 1
 	}
 	return "", 0

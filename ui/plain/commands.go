@@ -208,12 +208,12 @@ func parseCommand(line string) command {
 		if number := resultNumber(words[0]); number > 0 {
 			return command{name: "read", number: number}
 		}
-		if slices.Contains([]string{"more", "drop", "help", "quit"}, words[0]) {
+		if text.IsAmong(words[0], "more drop help quit") {
 			return command{name: words[0]}
 		}
 	case 2:
 		number := resultNumber(words[1])
-		if number > 0 && slices.Contains([]string{"read", "expand", "raw", "cite", "open"}, words[0]) {
+		if number > 0 && text.IsAmong(words[0], "read expand raw cite open") {
 			return command{name: words[0], number: number}
 		}
 	}

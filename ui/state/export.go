@@ -118,8 +118,7 @@ func ExportedOf(passages []Passage) Exported {
 func exportCSV(passages []Passage) ([]byte, error) {
 	var out bytes.Buffer
 	rows := csv.NewWriter(&out)
-	header := []string{"number", "title", "source_type", "updated_at", "authors", "link", "ref", "query", "note", "marked", "content", "stale"}
-	err := rows.Write(header)
+	err := rows.Write(strings.Fields("number title source_type updated_at authors link ref query note marked content stale"))
 	for i, p := range passages {
 		cells := []string{strconv.Itoa(i + 1), p.Title, p.SourceType, text.OrEmpty(p.UpdatedAt),
 			strings.Join(p.Authors, ", "), text.OrEmpty(p.Link), p.Ref, p.Query, p.Note,

@@ -57,7 +57,12 @@ func Decide(request Request, from Sources) (Choice, error) {
 		choice.Warnings = append(choice.Warnings, d.warnings...)
 		return *choice, nil
 	}
-	return Choice{}, &config.Error{Exit: config.ExitNotConfigured, Problem: "no server or library is configured", Fix: remedyNoTarget}
+	return Choice{}, fail(config.ExitNotConfigured, "no server or library is configured", remedyNoTarget)
+}
+
+// fail makes an error without a cause.
+func fail(exit int, problem, fix string) *config.Error {
+	return &config.Error{Exit: exit, Problem: problem, Fix: fix}
 }
 
 type decision struct {
@@ -80,8 +85,8 @@ func (d *decision) byFlag() (*Choice, error) {
 		}
 	}
 	if len(given) > 1 {
-		return nil, &config.Error{Exit: config.ExitUsage, Problem: strings.Join(given, " and ") + " are mutually exclusive",
-			Fix: "use only one of them"}
+		return nil, fail(config.ExitUsage, strings.Join(given, " and ")+" are mutually exclusive",
+			"use only one of them")
 	}
 	switch {
 	case d.request.Server != "":
@@ -110,7 +115,7 @@ func (d *decision) byNamedProfile(name string) (*Choice, error) {
 
 // unknownProfile returns the error of a flag with an unknown profile.
 func (d *decision) unknownProfile(flag, name string) error {
-	e := &config.Error{Exit: config.ExitUsage, Problem: fmt.Sprintf("unknown profile %q", name)}
+	e := fail(config.ExitUsage, fmt.Sprintf("unknown profile %q", name), "")
 	known := d.Config.ProfileNames()
 	switch nearest := wire.Nearest(name, append(known, config.LocalProfile)); {
 	case d.Config.Sandbox():
@@ -132,8 +137,8 @@ func (d *decision) unknownProfile(flag, name string) error {
 func (d *decision) byServer() (*Choice, error) {
 	address, err := wire.ServerURL(d.request.Server)
 	if err != nil {
-		return nil, &config.Error{Exit: config.ExitUsage, Problem: "--server: " + err.Error(),
-			Fix: "use an address such as --server https://onyx.example.com"}
+		return nil, fail(config.ExitUsage, "--server: "+err.Error(),
+			"use an address such as --server https://onyx.example.com")
 	}
 	c := &Choice{Rule: RuleFlag, Kind: KindRemote, ServerURL: address, Profile: labelServer}
 	c.from("server_url", address, "--server")
@@ -185,8 +190,8 @@ func (d *decision) completeForVisitors(c *Choice) error {
 }
 
 func (d *decision) noTokenFor(address string) error {
-	e := &config.Error{Exit: config.ExitNotConfigured, Problem: "no token for " + address,
-		Fix: "set ONYX_PAT to a token of that server, or add a profile for it with quarry configure"}
+	e := fail(config.ExitNotConfigured, "no token for "+address,
+		"set ONYX_PAT to a token of that server, or add a profile for it with quarry configure")
 	if env := d.Environment; !env.Token.IsZero() {
 		e.Problem += fmt.Sprintf(": %s is for the server in %s", env.Variable("PAT"), env.Variable("SERVER_URL"))
 		e.Fix = fmt.Sprintf("unset %s if the token is for %s, or add a profile for it with quarry configure",
@@ -232,13 +237,12 @@ func (d *decision) byEnvironment() (*Choice, error) {
 	}
 	address, err := wire.ServerURL(env.ServerURL)
 	if err != nil {
-		return nil, &config.Error{Exit: config.ExitNotConfigured, Problem: url + ": " + err.Error(),
-			Fix: "set " + url + " to an address such as https://onyx.example.com"}
+		return nil, fail(config.ExitNotConfigured, url+": "+err.Error(),
+			"set "+url+" to an address such as https://onyx.example.com")
 	}
 	if env.Token.IsZero() && !d.request.Visitors {
-		return nil, &config.Error{Exit: config.ExitNotConfigured,
-			Problem: fmt.Sprintf("%s is set, but %s is not", url, pat),
-			Fix:     fmt.Sprintf("set %s, or unset %s to use the configuration file", pat, url)}
+		return nil, fail(config.ExitNotConfigured, fmt.Sprintf("%s is set, but %s is not", url, pat),
+			fmt.Sprintf("set %s, or unset %s to use the configuration file", pat, url))
 	}
 	c.ServerURL = address
 	c.Reason = fmt.Sprintf("the environment: %s and %s are set", url, pat)
@@ -255,8 +259,8 @@ func (c *Choice) completeFromEnvironment(env config.Environment) error {
 	if env.APIPrefix != nil {
 		checked, err := wire.APIPrefix(*env.APIPrefix)
 		if err != nil {
-			return &config.Error{Exit: config.ExitNotConfigured, Problem: prefix + ": " + err.Error(),
-				Fix: "set " + prefix + " to a path such as /api, or to an empty value"}
+			return fail(config.ExitNotConfigured, prefix+": "+err.Error(),
+				"set "+prefix+" to a path such as /api, or to an empty value")
 		}
 		c.setPrefix(&checked, prefix)
 	} else {
@@ -267,8 +271,8 @@ func (c *Choice) completeFromEnvironment(env config.Environment) error {
 	}
 	id, err := strconv.Atoi(env.Persona)
 	if err != nil || id < 0 {
-		return &config.Error{Exit: config.ExitNotConfigured, Problem: persona + " is not an agent's number",
-			Fix: "set " + persona + " to a number listed by quarry agents, or unset it"}
+		return fail(config.ExitNotConfigured, persona+" is not an agent's number",
+			"set "+persona+" to a number listed by quarry agents, or unset it")
 	}
 	c.setPersona(id, persona)
 	return nil
@@ -304,8 +308,8 @@ func (d *decision) ofProfile(rule int, reason string, profile config.Profile) (*
 		if profile.Kind == config.KindSlack {
 			fix = "set the profile's token or token_command to a Slack user token (xoxp-…) with the scope search:read"
 		}
-		return nil, &config.Error{Exit: config.ExitNotConfigured,
-			Problem: fmt.Sprintf("the profile %s of %s has no token for %s", profile.Name, d.Config.File, profile.ServerURL), Fix: fix}
+		return nil, fail(config.ExitNotConfigured, fmt.Sprintf("the profile %s of %s has no token for %s", profile.Name, d.Config.File, profile.ServerURL),
+			fix)
 	}
 	c := &Choice{Rule: rule, Kind: KindRemote, Reason: reason, Profile: profile.Name, ServerURL: profile.ServerURL,
 		File: d.Config.File, searchAlso: profile.SearchAlso}

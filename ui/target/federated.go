@@ -35,8 +35,8 @@ func (d *decision) addOthers(c *Choice) error {
 	for _, name := range d.request.Also {
 		other, err := d.other(name, "--also")
 		if err == nil && c.isSearched(other) && !slices.ContainsFunc(c.Also, other.samePlace) {
-			err = &config.Error{Exit: config.ExitUsage, Problem: fmt.Sprintf("--also %s is already searched", name),
-				Fix: "omit it, or use another profile"}
+			err = fail(config.ExitUsage, fmt.Sprintf("--also %s is already searched", name),
+				"omit it, or use another profile")
 		}
 		if err != nil {
 			return err

@@ -92,8 +92,8 @@ func (h *Host) Trial(profile config.Profile, typed config.Secret) (Choice, error
 	if profile.ServerURL != "" {
 		address, err := wire.ServerURL(profile.ServerURL)
 		if err != nil {
-			return Choice{}, &config.Error{Exit: config.ExitUsage, Problem: "server address: " + err.Error(),
-				Fix: "use an address such as https://onyx.example.com"}
+			return Choice{}, fail(config.ExitUsage, "server address: "+err.Error(),
+				"use an address such as https://onyx.example.com")
 		}
 		profile.ServerURL = address
 	}
@@ -127,8 +127,8 @@ func (h *Host) OpenWithModel(ctx context.Context, m config.NewModel) (*client.Se
 	with, configured := *h, *h.Config
 	address, err := wire.ServerURL(m.BaseURL)
 	if err != nil {
-		return nil, &config.Error{Exit: config.ExitUsage, Problem: "the address: " + err.Error(),
-			Fix: "use an address such as http://localhost:11434/v1"}
+		return nil, fail(config.ExitUsage, "the address: "+err.Error(),
+			"use an address such as http://localhost:11434/v1")
 	}
 	provider := config.Provider{BaseURL: address, Key: m.Key}
 	configured.LLM.Default, configured.Embeddings = "", config.Embeddings{}
@@ -156,8 +156,8 @@ func (h *Host) refuseChange(what string) error {
 	if !ReadOnly(h.Env) {
 		return nil
 	}
-	return &config.Error{Exit: config.ExitNotAvailable, Problem: "changing " + what + " is disabled by QUARRY_READONLY",
-		Fix: "unset QUARRY_READONLY to allow changes on this machine"}
+	return fail(config.ExitNotAvailable, "changing "+what+" is disabled by QUARRY_READONLY",
+		"unset QUARRY_READONLY to allow changes on this machine")
 }
 
 // ErrNoLibrary is in the chain of the error about a library that does not exist yet.
@@ -180,8 +180,8 @@ func (h *Host) Open(ctx context.Context, choice Choice) (*client.Session, error)
 		}
 		return h.openServer(ctx, choice, server.Options{Home: choice.LibraryDir}, directory.DefaultTenant)
 	}
-	return nil, &config.Error{Exit: config.ExitGeneral, Problem: fmt.Sprintf("cannot open a target of kind %q", choice.Kind),
-		Fix: "decide on a target first"}
+	return nil, fail(config.ExitGeneral, fmt.Sprintf("cannot open a target of kind %q", choice.Kind),
+		"decide on a target first")
 }
 
 // OpenLibrary opens the library in dir, or that of this machine, whatever the active target is. With create it need not
@@ -283,8 +283,8 @@ func (h *Host) server(ctx context.Context, options server.Options, label string)
 			return nil, err
 		}
 		if options.DocumentsInDatabase = h.Config.Index.Engine == config.EnginePostgres; options.DocumentsInDatabase && !h.onDatabaseServer() {
-			return nil, &config.Error{Exit: config.ExitNotConfigured, Problem: "index.engine is postgres, but directory.url is not set",
-				Fix: "set directory.url to the database with the documents, such as postgres://user@db.example.com/quarry"}
+			return nil, fail(config.ExitNotConfigured, "index.engine is postgres, but directory.url is not set",
+				"set directory.url to the database with the documents, such as postgres://user@db.example.com/quarry")
 		}
 	}
 	models, err := h.models()
@@ -317,8 +317,8 @@ func (h *Host) cluster() (*weaviate.Cluster, error) {
 	}
 	c, err := weaviate.ParseURL(h.Config.Index.Engine)
 	if err != nil {
-		return nil, &config.Error{Exit: config.ExitNotConfigured, Problem: fmt.Sprintf("%s: index.engine %v", h.Config.File, err),
-			Fix: "correct or remove index.engine"}
+		return nil, fail(config.ExitNotConfigured, fmt.Sprintf("%s: index.engine %v", h.Config.File, err),
+			"correct or remove index.engine")
 	}
 	c.Key, c.CA = h.Config.Index.Weaviate.Key.Reveal(), h.Config.Index.Weaviate.CA
 	return &c, nil

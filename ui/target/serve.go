@@ -190,8 +190,8 @@ func (s *Served) Knows(ctx context.Context, token, email string) bool {
 // inProcess returns a client of the handler that admits a visitor to the library.
 func (s *Served) inProcess(admit func(*server.Admission) http.Handler) (*client.Client, error) {
 	if s.admission == nil {
-		return nil, &config.Error{Exit: config.ExitUsage, Problem: "visitors of " + s.Choice.ServerURL + " need tokens of their own",
-			Fix: "use --ssh-token, or --ssh-keys with a token for each key"}
+		return nil, fail(config.ExitUsage, "visitors of "+s.Choice.ServerURL+" need tokens of their own",
+			"use --ssh-token, or --ssh-keys with a token for each key")
 	}
 	return s.inProcessClient(admit(s.admission))
 }
@@ -230,8 +230,8 @@ func (h *Host) servedChoice(options ServeOptions) (Choice, error) {
 	where.Visitors = true
 	choice, err := h.Decide(where)
 	if err == nil && choice.Kind == KindSlack {
-		return Choice{}, &config.Error{Exit: config.ExitUsage, Problem: "the profile " + choice.Profile + " is Slack, which can only be searched as its owner",
-			Fix: "serve a library with --library DIR, or a server with --server URL"}
+		return Choice{}, fail(config.ExitUsage, "the profile "+choice.Profile+" is Slack, which can only be searched as its owner",
+			"serve a library with --library DIR, or a server with --server URL")
 	}
 	return choice, err
 }
@@ -240,15 +240,15 @@ func (h *Host) servedChoice(options ServeOptions) (Choice, error) {
 // token.
 func (h *Host) servedFolder(where Request) (string, error) {
 	remote := func(what string) error {
-		return &config.Error{Exit: config.ExitUsage, Problem: fmt.Sprintf("%s cannot be served over HTTP: only libraries can", what),
-			Fix: "serve a library with --library DIR, and give others the address of the server itself"}
+		return fail(config.ExitUsage, fmt.Sprintf("%s cannot be served over HTTP: only libraries can", what),
+			"serve a library with --library DIR, and give others the address of the server itself")
 	}
 	switch {
 	case where.Server != "":
 		return "", remote("--server")
 	case where.Sample:
-		return "", &config.Error{Exit: config.ExitUsage, Problem: "the sample library cannot be served over HTTP: it has no tokens",
-			Fix: "add files with quarry add PATH and serve those"}
+		return "", fail(config.ExitUsage, "the sample library cannot be served over HTTP: it has no tokens",
+			"add files with quarry add PATH and serve those")
 	case where.Profile == "":
 		return h.LibraryFolder(where.Library), nil
 	}

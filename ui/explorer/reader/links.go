@@ -74,12 +74,8 @@ func isDocument(address string) bool {
 	if err != nil {
 		return false
 	}
-	switch strings.ToLower(path.Ext(parsed.Path)) {
-	case ".md", ".markdown", ".mdx", ".txt", ".text", ".rst", ".org", ".adoc", ".asciidoc", ".log", ".csv", ".tsv", ".json", ".yaml", ".yml", ".html", ".htm",
-		".pdf", ".docx", ".xlsx", ".pptx", ".odt", ".ods", ".odp", ".epub", ".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg", ".bmp":
-		return true
-	}
-	return false
+	return text.IsAmong(strings.ToLower(path.Ext(parsed.Path)), ".md .markdown .mdx .txt .text .rst .org .adoc .asciidoc .log "+
+		".csv .tsv .json .yaml .yml .html .htm .pdf .docx .xlsx .pptx .odt .ods .odp .epub .png .jpg .jpeg .gif .webp .svg .bmp")
 }
 
 // maxLinkText is the width of a link's text in a list, in columns.
