@@ -9,6 +9,13 @@ import (
 	"quarry/client/wire"
 )
 
+const (
+	codeNoAgent   = "PERSONA_NOT_FOUND"
+	documentPath  = "/document/"
+	modelDown     = "the model's server is not available"
+	noModelReason = "No default LLM model"
+)
+
 // remedyCase is a failure with a part of its hint that is of this very failure; "" is none.
 type remedyCase struct {
 	e    Error

@@ -193,10 +193,7 @@ func (t Theme) pairings(ground color.Color) []pairing {
 	} {
 		onBoth(c.name, c.front)
 	}
-	for f, name := range [families]string{
-		chat: "chat", wiki: "wiki", code: "code", mail: "mail", tickets: "tickets", drive: "drive", web: "web", crm: "crm",
-		calls: "calls", file: "file", other: "other",
-	} {
+	for f, name := range familyNames() {
 		onBoth("sources."+name, l.sources[f])
 	}
 	for _, c := range []string{

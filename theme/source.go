@@ -1,6 +1,11 @@
 package theme
 
-import "sync"
+import (
+	_ "embed" // marks.txt
+	"slices"
+	"strings"
+	"sync"
+)
 
 // family is a group of source types with the same colour.
 type family int
@@ -20,6 +25,11 @@ const (
 	families // how many there are
 )
 
+// familyNames are the names of families, as in a file of colours.
+func familyNames() []string {
+	return strings.Fields("other chat wiki code mail tickets drive web crm calls file")
+}
+
 // mark is how a source type looks.
 type mark struct {
 	family family
@@ -30,68 +40,18 @@ type mark struct {
 // marks are those of the known source types. The glyphs are one column wide in every terminal, and common fonts have
 // them.
 var marks = sync.OnceValue(func() map[string]mark {
-	return map[string]mark{
-		"slack":                {chat, "#", "#"},
-		"teams":                {chat, "τ", "t"},
-		"discord":              {chat, "δ", "d"},
-		"zulip":                {chat, "ζ", "z"},
-		"xenforo":              {chat, "ξ", "x"},
-		"discourse":            {chat, "¢", "c"},
-		"gmail":                {mail, "✉", "m"},
-		"imap":                 {mail, "@", "@"},
-		"github":               {code, "●", "g"},
-		"gitlab":               {code, "ƒ", "l"},
-		"bitbucket":            {code, "β", "b"},
-		"confluence":           {wiki, "◆", "c"},
-		"notion":               {wiki, "◇", "n"},
-		"gitbook":              {wiki, "◈", "g"},
-		"guru":                 {wiki, "γ", "u"},
-		"bookstack":            {wiki, "≡", "b"},
-		"outline":              {wiki, "◎", "o"},
-		"slab":                 {wiki, "∥", "s"},
-		"coda":                 {wiki, "κ", "k"},
-		"canvas":               {wiki, "∷", "v"},
-		"document360":          {wiki, "°", "3"},
-		"axero":                {wiki, "α", "a"},
-		"mediawiki":            {wiki, "ω", "m"},
-		"wikipedia":            {wiki, "Ω", "W"},
-		"drupal_wiki":          {wiki, "◊", "d"},
-		"lumapps":              {wiki, "λ", "l"},
-		"jira":                 {tickets, "▲", "j"},
-		"linear":               {tickets, "▷", "l"},
-		"asana":                {tickets, "∴", "a"},
-		"clickup":              {tickets, "∧", "k"},
-		"zendesk":              {tickets, "◁", "z"},
-		"freshdesk":            {tickets, "φ", "f"},
-		"productboard":         {tickets, "π", "p"},
-		"testrail":             {tickets, "√", "r"},
-		"airtable":             {tickets, "∎", "t"},
-		"braintrust":           {tickets, "ψ", "b"},
-		"google_drive":         {drive, "△", "d"},
-		"sharepoint":           {drive, "σ", "p"},
-		"dropbox":              {drive, "▽", "x"},
-		"box":                  {drive, "□", "b"},
-		"egnyte":               {drive, "η", "e"},
-		"s3":                   {drive, "∫", "s"},
-		"r2":                   {drive, "ρ", "r"},
-		"google_cloud_storage": {drive, "∪", "g"},
-		"oci_storage":          {drive, "○", "o"},
-		"web":                  {web, "∞", "w"},
-		"google_sites":         {web, "⌂", "i"},
-		"salesforce":           {crm, "$", "$"},
-		"hubspot":              {crm, "⊙", "h"},
-		"loopio":               {crm, "∝", "o"},
-		"highspot":             {crm, "θ", "i"},
-		"gong":                 {calls, "»", ">"},
-		"fireflies":            {calls, "¤", "y"},
-		"file":                 {file, "▬", "="},
-		"user_file":            {file, "▭", "u"},
-		"craft_file":           {file, "▱", "c"},
-		"ingestion_api":        {file, "∈", "+"},
-		"not_applicable":       {other, "∅", "-"},
-		"mock_connector":       {other, "µ", "k"},
+	rows := map[string]mark{}
+	for line := range strings.Lines(marksText) {
+		cells := strings.Fields(line)
+		rows[cells[0]] = mark{family(slices.Index(familyNames(), cells[1])), cells[2], cells[3]}
 	}
+	return rows
 })
+
+// marksText has a line for each type: its name, family, glyph and ASCII.
+//
+//go:embed marks.txt
+var marksText string
 
 // markOf returns the mark of a source type.
 func markOf(source string) mark {
