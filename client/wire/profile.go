@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"quarry/internal/pattern"
 )
 
 // Profile writes a T, such as a passage or what embeds one, as a JSON object of chosen keys in a chosen order. What is
@@ -25,18 +27,20 @@ type profileKey struct {
 	falsely bool  // a pointer to the field is written, where that is false
 }
 
-// NewProfile returns the profile of keys of T. A key is written as
+// NewProfile returns the profile of keys of T, which white space separates. A key is written as
 //
-//	[NAME=]KEY[?|!|+][: DESCRIPTION]
+//	[NAME=]KEY[?|!|+][(DESCRIPTION)]
 //
 // where NAME takes the place of the key; ? leaves it out without a value; ! leaves out true; + writes 0 or "" in place
 // of null; and DESCRIPTION takes the place of the field's own in the JSON Schema. A key that T has not panics at first
 // use.
-func NewProfile[T any](keys ...string) Profile[T] {
+func NewProfile[T any](keys string) Profile[T] {
 	return Profile[T]{sync.OnceValue(func() profilePlan { return planOf(reflect.TypeFor[T](), keys) })}
 }
 
-func planOf(t reflect.Type, keys []string) profilePlan {
+var writtenKey = pattern.Lazy(`([^\s(]+)(\(([^)]*)\))?`)
+
+func planOf(t reflect.Type, keys string) profilePlan {
 	known := map[string]reflect.StructField{}
 	for _, f := range reflect.VisibleFields(t) {
 		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" {
@@ -45,8 +49,8 @@ func planOf(t reflect.Type, keys []string) profilePlan {
 	}
 	var plan profilePlan
 	var fields []reflect.StructField
-	for _, written := range keys {
-		key, description, hasDescription := strings.Cut(written, ": ")
+	for _, written := range writtenKey().FindAllStringSubmatch(keys, -1) {
+		key, described, description := written[1], written[2] != "", written[3]
 		key, optional := strings.CutSuffix(key, "?")
 		key, falsely := strings.CutSuffix(key, "!")
 		key, never := strings.CutSuffix(key, "+")
@@ -58,7 +62,7 @@ func planOf(t reflect.Type, keys []string) profilePlan {
 		if !ok {
 			panic(fmt.Sprintf("%s has no key %q", t, key))
 		}
-		if !hasDescription {
+		if !described {
 			description = f.Tag.Get("jsonschema")
 		}
 		one := profileKey{index: f.Index, falsely: falsely}

@@ -98,7 +98,7 @@ func TestProfileOfUnknownKey(t *testing.T) {
 			t.Error("no panic")
 		}
 	}()
-	NewProfile[SearchResult]("title", "subtitle").Type()
+	NewProfile[SearchResult](`title subtitle`).Type()
 }
 
 // BenchmarkProfile writes ten passages, as a search does for a model.

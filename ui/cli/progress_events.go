@@ -8,27 +8,27 @@ import (
 
 // eventLines returns what the lines of NDJSON have of the events of each type. Those about damage are a jsonDamage.
 var eventLines = sync.OnceValue(func() map[string]wire.Profile[wire.LibraryEvent] {
-	line := func(keys ...string) wire.Profile[wire.LibraryEvent] {
-		return wire.NewProfile[wire.LibraryEvent](append([]string{"type"}, keys...)...)
+	line := func(keys string) wire.Profile[wire.LibraryEvent] {
+		return wire.NewProfile[wire.LibraryEvent]("type " + keys)
 	}
-	skipped := line("path", "reason")
-	const copied = "documents, or tenants if documents are not copied"
+	skipped := line(`path reason`)
 	return map[string]wire.Profile[wire.LibraryEvent]{
-		wire.LibraryProgress: line("done: files", "total: files; 0 until it is known", "bytes: read so far", "path",
-			"total_bytes?"),
+		wire.LibraryProgress: line(`done(files) total(files; 0 until it is known) bytes(read so far) path
+			total_bytes?`),
 		wire.LibrarySkipped: skipped, wire.LibraryLeftOut: skipped,
-		wire.LibraryAssumed: line("path",
-			"encoding: assumed, such as windows-1252, because the text is not UTF-8 and declares none"),
-		wire.LibraryTaken: line("path: of a folder or archive", "kind: what it was taken for, such as Slack export"),
-		wire.LibraryFormat: line("kind: type of the documents, such as md; of skipped files their extension",
-			"added: documents, as the next keys", "updated", "removed", "unchanged", "skipped: files"),
-		wire.LibraryEmbedding: line("done: passages with a vector", "total: passages",
-			"refused?: passages that the model rejected", "seconds_left?: until all have one",
-			"reason?: why passages have no vector"),
-		wire.LibraryIndexing: line("done: changes of documents that searches find",
-			"total: changes of documents that are stored", "reason?: why the engine does not have all"),
-		wire.LibraryChecking: line("done: documents", "total: documents"),
-		wire.LibraryCopying:  line("tenant", "done: "+copied, "total: "+copied),
+		wire.LibraryAssumed: line(`path
+			encoding(assumed, such as windows-1252, because the text is not UTF-8 and declares none)`),
+		wire.LibraryTaken: line(`path(of a folder or archive) kind(what it was taken for, such as Slack export)`),
+		wire.LibraryFormat: line(`kind(type of the documents, such as md; of skipped files their extension)
+			added(documents, as the next keys) updated removed unchanged skipped(files)`),
+		wire.LibraryEmbedding: line(`done(passages with a vector) total(passages)
+			refused?(passages that the model rejected) seconds_left?(until all have one)
+			reason?(why passages have no vector)`),
+		wire.LibraryIndexing: line(`done(changes of documents that searches find)
+			total(changes of documents that are stored) reason?(why the engine does not have all)`),
+		wire.LibraryChecking: line(`done(documents) total(documents)`),
+		wire.LibraryCopying: line(`tenant done(documents, or tenants if documents are not copied)
+			total(documents, or tenants if documents are not copied)`),
 	}
 })
 

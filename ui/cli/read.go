@@ -238,14 +238,12 @@ type outlined struct {
 	Outline []readHeading `json:"outline"`
 }
 
-func headKeys() []string {
-	return []string{"id", "title", "link", "source_type", "updated_at", "authors?", "chunk_count"}
-}
+const headKeys = "id title link source_type updated_at authors? chunk_count"
 
 var (
-	headProfile    = wire.NewProfile[wire.DocumentInfo](headKeys()...)
-	outlineProfile = wire.NewProfile[outlined](append(headKeys(), "outline")...)
-	chunkProfile   = wire.NewProfile[wire.Chunk]("chunk_ind", "content", "heading_path?", "lines?", "bytes?", "damaged?")
+	headProfile    = wire.NewProfile[wire.DocumentInfo](headKeys)
+	outlineProfile = wire.NewProfile[outlined](headKeys + " outline")
+	chunkProfile   = wire.NewProfile[wire.Chunk](`chunk_ind content heading_path? lines? bytes? damaged?`)
 )
 
 type readHeading struct {

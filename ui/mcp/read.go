@@ -38,9 +38,8 @@ type readOutput struct {
 	named string // what the refs of its passages begin with
 }
 
-var readProfile = wire.NewProfile[readOutput]("document_id=id", "title", "url=link?", "source_type", "updated_at?: ",
-	"authors?", "passages=chunk_count: number of passages of the document", "content", "refs", "outline?", "cut?",
-	"previous_ref?", "next_ref?")
+var readProfile = wire.NewProfile[readOutput](`document_id=id title url=link? source_type updated_at?() authors?
+	passages=chunk_count(number of passages of the document) content refs outline? cut? previous_ref? next_ref?`)
 
 // MarshalJSON writes the keys of readProfile.
 func (o readOutput) MarshalJSON() ([]byte, error) { return readProfile.Marshal(&o) }

@@ -101,7 +101,7 @@ type numbered struct {
 	Passage
 }
 
-var exportedPassage = wire.NewProfile[numbered](append([]string{"number"}, savedKeys()...)...)
+var exportedPassage = wire.NewProfile[numbered]("number " + savedKeys)
 
 // ExportedType returns the type of a struct with the keys of an ExportedPassage.
 func ExportedType() reflect.Type { return exportedPassage.Type() }

@@ -80,14 +80,12 @@ const (
 	Gone    = "gone"
 )
 
-func savedKeys() []string {
-	return []string{"ref", "document_id?", "title", "link?", "source_type?", "updated_at?", "authors?", "citation?", "heading_path?",
-		"content?: at most 8 KiB, as it was when it was marked", "chunk_start?: first chunk of the content, from 0",
-		"chunk_end?: last chunk of the content", "origin?: profile of the passage, where several were searched",
-		"query?", "note?", "marked", "stale?"}
-}
+const savedKeys = `ref document_id? title link? source_type? updated_at? authors? citation? heading_path?
+	content?(at most 8 KiB, as it was when it was marked) chunk_start?(first chunk of the content, from 0)
+	chunk_end?(last chunk of the content) origin?(profile of the passage, where several were searched) query? note?
+	marked stale?`
 
-var savedPassage = wire.NewProfile[Passage](savedKeys()...)
+var savedPassage = wire.NewProfile[Passage](savedKeys)
 
 // MarshalJSON writes the passage as a state has it.
 func (p Passage) MarshalJSON() ([]byte, error) { return savedPassage.Marshal(&p) }
