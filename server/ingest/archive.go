@@ -9,21 +9,21 @@ import (
 )
 
 // fromArchive reads an office document or a book, whatever its name says.
-func fromArchive(r *fileReader, data []byte) (extracted, error) {
+func fromArchive(r *fileReader, data []byte) (e extracted, err error) {
 	archive, err := office.Open(r.ctx, data, office.DefaultLimits(), r.leaveOut)
 	if err != nil {
-		return extracted{}, err
+		return e, err
 	}
 	kind := archive.Kind()
 	switch kind {
 	case "":
-		return extracted{}, errors.New("it is a ZIP archive, not a document")
+		return e, errors.New("it is a ZIP archive, not a document")
 	case office.EPUB:
 		return r.book(archive)
 	}
 	document, err := archive.Document(kind)
 	if err != nil {
-		return extracted{}, err
+		return e, err
 	}
 	return extracted{meta: propertiesOf(kind, document.Properties), body: document.Markdown}, nil
 }
@@ -45,12 +45,12 @@ func propertiesOf(kind string, p office.Properties) meta {
 }
 
 // book reads an EPUB chapter by chapter.
-func (r *fileReader) book(archive *office.Archive) (extracted, error) {
+func (r *fileReader) book(archive *office.Archive) (e extracted, err error) {
 	book, err := archive.Book()
 	if err != nil {
-		return extracted{}, err
+		return e, err
 	}
-	p := extracted{meta: propertiesOf(office.EPUB, book.Properties)}
+	e.meta = propertiesOf(office.EPUB, book.Properties)
 	var body strings.Builder
 	var failed error
 	for _, name := range book.Chapters {
@@ -61,20 +61,20 @@ func (r *fileReader) book(archive *office.Archive) (extracted, error) {
 		}
 		if err != nil {
 			if failed = cmp.Or(failed, err); r.ctx.Err() != nil {
-				return extracted{}, err
+				return e, err
 			}
 			r.leaveOut(name, err)
 			continue
 		}
 		text := r.page(string(chapter), nil).body
 		if body.Len()+len(text) > mostText {
-			return extracted{}, errTooMuchText
+			return e, errTooMuchText
 		}
 		body.WriteString(strings.Trim(text, "\n"))
 		body.WriteString("\n\n")
 	}
-	if p.body = body.String(); strings.TrimSpace(p.body) == "" && failed != nil {
-		return extracted{}, failed
+	if e.body = body.String(); strings.TrimSpace(e.body) == "" && failed != nil {
+		return e, failed
 	}
-	return p, nil
+	return e, nil
 }

@@ -174,7 +174,7 @@ func (r *confluenceReader) inspect(tree *html.Node, m *meta) (above []string) {
 		case hasClass(node, "page-metadata"):
 			m.written(node)
 		case node.DataAtom == atom.Li && node.Parent != nil && hasClass(node.Parent, "inline-task-list"):
-			mark := &html.Node{Type: html.TextNode, Data: checkBox(hasClass(node, "checked"))}
+			mark := textNode(checkBox(hasClass(node, "checked")))
 			node.InsertBefore(mark, node.FirstChild)
 		case hasClass(node, "emoticon"):
 			emoticons = append(emoticons, node)
@@ -250,8 +250,8 @@ func (m *meta) written(node *html.Node) {
 func signOf(node *html.Node, attributes ...string) *html.Node {
 	for _, key := range attributes {
 		if sign := strings.TrimSpace(attribute(node, key)); sign != "" {
-			return &html.Node{Type: html.TextNode, Data: " " + sign + " "}
+			return textNode(" " + sign + " ")
 		}
 	}
-	return &html.Node{Type: html.TextNode, Data: " "}
+	return textNode(" ")
 }

@@ -282,7 +282,7 @@ func (s *site) mentioned(r *fileReader, body string) map[string]index.Person {
 func (s *site) inspectStorage(tree *html.Node, _ *meta) {
 	var removed []*html.Node
 	show := func(node *html.Node, text string) {
-		node.InsertBefore(&html.Node{Type: html.TextNode, Data: text}, node.FirstChild)
+		node.InsertBefore(textNode(text), node.FirstChild)
 	}
 	for node := range tree.Descendants() {
 		switch node.Data {

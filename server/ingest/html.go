@@ -148,6 +148,8 @@ func attribute(node *html.Node, key string) string {
 	return ""
 }
 
+func textNode(text string) *html.Node { return &html.Node{Type: html.TextNode, Data: text} }
+
 // pruneTree removes what is not text and the readings beside ruby, parts words that a browser shows apart where the
 // converter does not, and escapes what would break the Markdown. It returns an error for more nodes, or wider tables,
 // than can be converted.
@@ -196,9 +198,9 @@ func pruneTree(tree *html.Node) error {
 	for _, node := range apart {
 		for _, before := range []*html.Node{node, node.NextSibling} {
 			if node.Parent != nil && node.Parent.DataAtom != atom.Tr && node.Parent.DataAtom != atom.Table {
-				node.Parent.InsertBefore(&html.Node{Type: html.TextNode, Data: " "}, before)
+				node.Parent.InsertBefore(textNode(" "), before)
 			} else {
-				node.InsertBefore(&html.Node{Type: html.TextNode, Data: " "}, node.FirstChild)
+				node.InsertBefore(textNode(" "), node.FirstChild)
 			}
 		}
 	}
@@ -241,7 +243,7 @@ func restyle(node *html.Node) {
 			if node.DataAtom == atom.Option {
 				leaveOnly(node, nil)
 			}
-			node.InsertBefore(&html.Node{Type: html.TextNode, Data: label + " "}, node.FirstChild)
+			node.InsertBefore(textNode(label+" "), node.FirstChild)
 		}
 		become(node, atom.Div)
 	case atom.Legend, atom.Summary, atom.Search, atom.Center, atom.Textarea, atom.Slot:

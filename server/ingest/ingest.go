@@ -78,16 +78,17 @@ var ErrNotAdded = errors.New("it was not added to the library")
 // report is called with the progress, with each skipped file, and with the result, which is also returned. Without an
 // error the last event is of type done. After an error, what was reported as done is stored, and adding again
 // continues.
-func Add(ctx context.Context, idx index.Index, paths []string, options Options, report Report) (wire.LibraryEvent, error) {
+func Add(ctx context.Context, idx index.Index, paths []string, options Options, report Report) (
+	done wire.LibraryEvent, err error) {
 	if len(paths) == 0 {
-		return wire.LibraryEvent{}, errors.New("missing path")
+		return done, errors.New("missing path")
 	}
 	if options.Name != "" && len(paths) > 1 {
-		return wire.LibraryEvent{}, errors.New("a short name is of one path")
+		return done, errors.New("a short name is of one path")
 	}
 	r, end, err := startAdd(libraryIndex{ctx, idx}, options, report)
 	if err != nil {
-		return wire.LibraryEvent{}, err
+		return done, err
 	}
 	defer end()
 	var targets []*target
@@ -100,7 +101,7 @@ func Add(ctx context.Context, idx index.Index, paths []string, options Options, 
 		}
 		t, err := planAdd(path, options, r.roots)
 		if err != nil {
-			return wire.LibraryEvent{}, fmt.Errorf("add %s: %w", withoutUser(path), err)
+			return done, fmt.Errorf("add %s: %w", withoutUser(path), err)
 		}
 		targets = append(targets, t)
 	}
@@ -260,14 +261,15 @@ func withoutUser(path string) string {
 // Sync updates the documents of all roots, of the named ones, or of the named parts of roots. A root that does not
 // exist is skipped and keeps its documents, because its disk may be unmounted; Remove deletes them.
 // It reports like Add, and returns ErrNotAdded for a path that was not added.
-func Sync(ctx context.Context, idx index.Index, paths []string, local Local, report Report) (wire.LibraryEvent, error) {
+func Sync(ctx context.Context, idx index.Index, paths []string, local Local, report Report) (
+	done wire.LibraryEvent, err error) {
 	r, err := newRun(libraryIndex{ctx, idx}, local, report)
 	if err != nil {
-		return wire.LibraryEvent{}, err
+		return done, err
 	}
 	targets, err := planSync(paths, local.FilesOnly, r.roots)
 	if err != nil {
-		return wire.LibraryEvent{}, err
+		return done, err
 	}
 	return r.run(withoutCovered(targets))
 }

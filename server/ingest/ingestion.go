@@ -30,8 +30,8 @@ func FromIngestion(in wire.IngestionDocument, now time.Time) (index.Document, er
 	return (&fileReader{markdown: newMarkdownReader()}).fromIngestion(in, now)
 }
 
-func (r *fileReader) fromIngestion(in wire.IngestionDocument, now time.Time) (index.Document, error) {
-	doc := index.Document{
+func (r *fileReader) fromIngestion(in wire.IngestionDocument, now time.Time) (doc index.Document, err error) {
+	doc = index.Document{
 		Source:    in.Source,
 		CreatedAt: moment(in.DocCreatedAt),
 		UpdatedAt: moment(in.DocUpdatedAt),
@@ -44,7 +44,7 @@ func (r *fileReader) fromIngestion(in wire.IngestionDocument, now time.Time) (in
 		doc.Source = "file" // as Onyx stores posts without a source
 	}
 	if err := CheckSource(doc.Source); err != nil {
-		return index.Document{}, err
+		return doc, err
 	}
 	if doc.UpdatedAt.IsZero() {
 		doc.UpdatedAt = now.UTC()
@@ -60,11 +60,10 @@ func (r *fileReader) fromIngestion(in wire.IngestionDocument, now time.Time) (in
 		}
 	}
 	if err := cutSections(r.markdown, in.Sections, &doc); err != nil {
-		return index.Document{}, err
+		return doc, err
 	}
-	var err error
 	if doc.ID, err = ingestionID(in, &doc); err != nil {
-		return index.Document{}, err
+		return doc, err
 	}
 	if doc.Untitled = doc.Title == ""; doc.Untitled {
 		line, _, _ := strings.Cut(strings.TrimLeft(doc.Chunks[0].Text, " \t\n#>-*"), "\n")

@@ -37,14 +37,14 @@ type mailReader struct {
 
 // fromMail reads a message: its text, the messages it contains, and its attachments as far as there are readers for
 // them.
-func fromMail(r *fileReader, data []byte) (extracted, error) {
+func fromMail(r *fileReader, data []byte) (e extracted, err error) {
 	if len(bytes.TrimSpace(data)) == 0 {
-		return extracted{}, errEmpty
+		return e, errEmpty
 	}
 	if isUTF16(data) {
 		text, _, err := decode(data, false)
 		if err != nil {
-			return extracted{}, err
+			return e, err
 		}
 		data = text
 	}
@@ -53,16 +53,16 @@ func fromMail(r *fileReader, data []byte) (extracted, error) {
 	}
 	m := &mailReader{fileReader: r}
 	if err := m.message(data); err != nil {
-		return extracted{}, err
+		return e, err
 	}
 	if len(m.Body) == 0 && m.IsEncrypted {
-		return extracted{}, errEncryptedMail
+		return e, errEncryptedMail
 	}
 	if m.Meta.Title == "" && len(m.Body) == 0 {
 		if reasons := r.leftOut.Reasons; len(reasons) > 0 {
-			return extracted{}, errors.New(reasons[0])
+			return e, errors.New(reasons[0])
 		}
-		return extracted{}, errEmpty
+		return e, errEmpty
 	}
 	if m.Meta.Link = m.link(); m.Meta.Link == "" {
 		m.Meta.Permalink = messageLink(messageID(m.Header))

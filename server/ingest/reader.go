@@ -478,20 +478,20 @@ func (l *lineReader) next() ([]byte, error) {
 }
 
 // parseLine parses an ingestion document, bare or as {"document":{…}}.
-func (r *fileReader) parseLine(line []byte, now time.Time) (index.Document, error) {
+func (r *fileReader) parseLine(line []byte, now time.Time) (doc index.Document, err error) {
 	var request struct {
 		Document *wire.IngestionDocument `json:"document"`
 		wire.IngestionDocument
 	}
 	if err := wire.Unmarshal(line, &request); err != nil {
-		return index.Document{}, fmt.Errorf("not an ingestion document: %w", err)
+		return doc, fmt.Errorf("not an ingestion document: %w", err)
 	}
 	document := request.IngestionDocument
 	if request.Document != nil {
 		document = *request.Document
 	}
 	if document.Sections == nil {
-		return index.Document{}, errors.New("not an ingestion document: it has no sections")
+		return doc, errors.New("not an ingestion document: it has no sections")
 	}
 	return r.fromIngestion(document, now)
 }

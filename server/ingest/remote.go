@@ -89,22 +89,23 @@ type Piped struct {
 }
 
 // AddPiped adds a document, or replaces the one that was added under its title; it reports as Add does. Sync keeps it.
-func AddPiped(ctx context.Context, idx index.Index, document Piped, options Options, report Report) (wire.LibraryEvent, error) {
+func AddPiped(ctx context.Context, idx index.Index, document Piped, options Options, report Report) (
+	done wire.LibraryEvent, err error) {
 	title := oneLine(document.Title, longestName)
 	switch {
 	case title != document.Title || title == "":
-		return wire.LibraryEvent{}, fmt.Errorf("%q is not a valid title", text.Clip(document.Title, longestName))
+		return done, fmt.Errorf("%q is not a valid title", text.Clip(document.Title, longestName))
 	case len(document.Content) > wire.MaxContent:
-		return wire.LibraryEvent{}, fmt.Errorf("the document is larger than %d MB", wire.MaxContent>>20)
+		return done, fmt.Errorf("the document is larger than %d MB", wire.MaxContent>>20)
 	}
 	r, end, err := startAdd(libraryIndex{ctx, idx}, options, report)
 	if err != nil {
-		return wire.LibraryEvent{}, err
+		return done, err
 	}
 	defer end()
 	t, err := addRemote(remoteRoot(pipedPrefix+title), options, r.roots)
 	if err != nil {
-		return wire.LibraryEvent{}, err
+		return done, err
 	}
 	t.state.File = true
 	t.piped = &document

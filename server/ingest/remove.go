@@ -22,27 +22,28 @@ import (
 // Remove deletes documents from the library: those of files and folders, by id, or by source and set (if both are set,
 // with both). A removed root is no longer synchronized; what is removed below a root stays out until it is added again.
 // If a ref is unknown nothing is deleted: the error wraps fault.ErrNotFound and names the nearest known one.
-func Remove(ctx context.Context, idx index.Index, request wire.RemoveRequest, local Local, report Report) (wire.LibraryEvent, error) {
+func Remove(ctx context.Context, idx index.Index, request wire.RemoveRequest, local Local, report Report) (
+	done wire.LibraryEvent, err error) {
 	if len(request.Refs) == 0 && request.Source == "" && request.Set == "" {
-		return wire.LibraryEvent{}, errors.New("missing document, path, source or set to remove")
+		return done, errors.New("missing document, path, source or set to remove")
 	}
 	started, err := newRun(libraryIndex{ctx, idx}, local, report)
 	if err != nil {
-		return wire.LibraryEvent{}, err
+		return done, err
 	}
 	r := &removal{run: started, ids: map[string]bool{}}
 	if r.files, err = r.loadFiles(""); err != nil {
-		return wire.LibraryEvent{}, err
+		return done, err
 	}
 	if r.snapshot, err = r.openSnapshot(); err != nil {
-		return wire.LibraryEvent{}, err
+		return done, err
 	}
 	defer r.snapshot.Close()
 	if r.stored, err = r.snapshot.Origins(ctx); err != nil {
-		return wire.LibraryEvent{}, err
+		return done, err
 	}
 	if err := r.resolve(request); err != nil {
-		return wire.LibraryEvent{}, err
+		return done, err
 	}
 	r.apply()
 	r.refill(nil)

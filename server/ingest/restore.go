@@ -19,18 +19,19 @@ import (
 
 // Restore reads the files of damaged documents again, even if they did not change. Documents of deleted files are
 // removed, as in Sync. Files that cannot be read now are skipped: their documents stay.
-func Restore(ctx context.Context, idx index.Index, damaged []index.Damage, local Local, report Report) (wire.LibraryEvent, error) {
+func Restore(ctx context.Context, idx index.Index, damaged []index.Damage, local Local, report Report) (
+	done wire.LibraryEvent, err error) {
 	r, err := newRun(libraryIndex{ctx, idx}, local, func(event wire.LibraryEvent) {
 		if event.Type == wire.LibraryProgress && report != nil {
 			report(event)
 		}
 	})
 	if err != nil {
-		return wire.LibraryEvent{}, err
+		return done, err
 	}
 	known, err := r.loadFiles("")
 	if err != nil {
-		return wire.LibraryEvent{}, err
+		return done, err
 	}
 	var targets []*target
 	for file, ids := range filesOf(damaged, known) {

@@ -166,7 +166,7 @@ func (t *takeoutReading) note(name, service string) {
 	}
 }
 
-func (t *takeoutReading) noteDocument(name string, note keepNote) (index.Document, error) {
+func (t *takeoutReading) noteDocument(name string, note keepNote) (doc index.Document, err error) {
 	var body strings.Builder
 	body.WriteString(note.Text + "\n\n")
 	for _, item := range note.List {
@@ -188,11 +188,11 @@ func (t *takeoutReading) noteDocument(name string, note keepNote) (index.Documen
 		m.Title, m.Untitled = oneLine(first, longestTitle), true
 	}
 	if m.Title == "" {
-		return index.Document{}, errEmpty
+		return doc, errEmpty
 	}
 	defaults, err := t.defaults(name, "file")
 	if err != nil {
-		return index.Document{}, err
+		return doc, err
 	}
 	defaults.Type = "note"
 	return t.made(extracted{meta: m, body: clean, blocks: paragraphs(clean, 0, kindLines)}, defaults)
