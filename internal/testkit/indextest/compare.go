@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"testing"
 
 	"quarry/server/index"
 )
@@ -151,3 +152,32 @@ func CompareSuggest(ctx context.Context, o *Oracle, e Engine, prefix string, acc
 
 // unordered is a list without the order that it came in.
 func unordered(words []string) []string { return slices.Sorted(slices.Values(words)) }
+
+// ask puts n random questions to a snapshot, one after the other: with -short, as for the race detector, a fifth of them.
+func ask(t *testing.T, o *Oracle, s index.Snapshot, w *World, n int) {
+	t.Helper()
+	ctx := context.Background()
+	if testing.Short() {
+		n = (n + 4) / 5
+	}
+	for range n {
+		q := w.Query()
+		if err := CompareSearch(ctx, o, q, s); err != nil {
+			t.Fatalf("%+v:\n%v", q, err)
+		}
+		if err := CheckPromises(ctx, s, q, 1); err != nil {
+			t.Fatalf("%+v:\n%v", q, err)
+		}
+		list, size := w.List()
+		if err := CompareList(ctx, o, list, size, s); err != nil {
+			t.Fatalf("%+v, %+v, pages of %d:\n%v", list, *list.List, size, err)
+		}
+		f := w.Filter()
+		if err := CompareFacets(ctx, o, s, f); err != nil {
+			t.Fatalf("%+v: %v", f, err)
+		}
+		if err := CompareSuggest(ctx, o, s, w.Beginning(), w.Access(), 5); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -86,32 +86,6 @@ func (l *library) oracle() *Oracle {
 	return NewOracle(slices.Collect(maps.Values(l.stored)), l.params)
 }
 
-// ask puts n random questions to a snapshot.
-func ask(t *testing.T, o *Oracle, s index.Snapshot, w *World, n int) {
-	t.Helper()
-	ctx := context.Background()
-	for range n {
-		q := w.Query()
-		if err := CompareSearch(ctx, o, q, s); err != nil {
-			t.Fatalf("%+v:\n%v", q, err)
-		}
-		if err := CheckPromises(ctx, s, q, 1); err != nil {
-			t.Fatalf("%+v:\n%v", q, err)
-		}
-		list, size := w.List()
-		if err := CompareList(ctx, o, list, size, s); err != nil {
-			t.Fatalf("%+v, %+v, pages of %d:\n%v", list, *list.List, size, err)
-		}
-		f := w.Filter()
-		if err := CompareFacets(ctx, o, s, f); err != nil {
-			t.Fatalf("%+v: %v", f, err)
-		}
-		if err := CompareSuggest(ctx, o, s, w.Beginning(), w.Access(), 5); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 // testQuestions changes the library at random and asks after each change.
 func testQuestions(t *testing.T, l *library) {
 	w := NewWorld(11)
