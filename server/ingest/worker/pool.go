@@ -308,7 +308,7 @@ func (s *process[Q, A]) next(ctx context.Context, until time.Time, limit time.Du
 	timer := time.AfterFunc(time.Until(until), guard.Func(s.kill, func(error) {}))
 	s.unread.N = MaxAnswer
 	kind, answer, err = receive[A](s.out)
-	inTime := timer.Stop()
+	inTime := timer.Stop() && time.Now().Before(until) // else it may have been killed already when this began
 	switch {
 	case ctx.Err() != nil:
 		err = ctx.Err()
