@@ -16,11 +16,11 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 105_473
-	maxProductTokens = 844_351
-	maxLongLines     = 1_238 // only lowered, until it is none
+	maxProductLines  = 104_863
+	maxProductTokens = 832_397
+	maxLongLines     = 1_136 // only lowered, until it is none
 
-	maxFunctionP95 = 33
+	maxFunctionP95 = 32
 	maxColumns     = 120 // with tabs of four
 )
 

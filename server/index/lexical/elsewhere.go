@@ -82,7 +82,7 @@ func (r *run) reach(access index.Access) {
 	}
 }
 
-// failure is a failed call of Elsewhere, on its way to answer.
+// failure is the error that ended a run, on its way to answer.
 type failure struct{ err error }
 
 // fail ends the run with an error; nil does not.
