@@ -197,12 +197,12 @@ func parseNumber(text string) (int, error) {
 // keysOf lists the keys below path that a type has fields for.
 func keysOf(group reflect.Type, path string) []Key {
 	var keys []Key
-	for i := range group.NumField() {
-		name := group.Field(i).Tag.Get("mapstructure")
-		if name == "" || name == "-" {
+	for _, field := range reflect.VisibleFields(group) {
+		name := field.Tag.Get("mapstructure")
+		if name == "" || name == "-" || field.Anonymous {
 			continue
 		}
-		value := group.Field(i).Type
+		value := field.Type
 		name = joinKey(path, name)
 		keys = append(keys, Key{Path: name, value: value})
 		if value.Kind() == reflect.Map {

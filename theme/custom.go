@@ -1,11 +1,13 @@
 package theme
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"hash/fnv"
 	"image/color"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -18,11 +20,16 @@ import (
 type Custom struct {
 	Name    string `mapstructure:"-"`
 	BasedOn Base   `mapstructure:"based_on"`
+	Colours `mapstructure:",squash"`
+}
 
-	Muted        Colour        `mapstructure:"muted"`
+// Colours are the colours of a look by their meaning. Running text and the background always have the terminal's own
+// colours.
+type Colours struct {
+	Muted        Colour        `mapstructure:"muted"` // secondary text
 	Disabled     Colour        `mapstructure:"disabled"`
-	Border       Colour        `mapstructure:"border"`
-	Accent       Colour        `mapstructure:"accent"`
+	Border       Colour        `mapstructure:"border"` // and other lines
+	Accent       Colour        `mapstructure:"accent"` // focus and keys
 	Match        Colour        `mapstructure:"match"`
 	Source       Colour        `mapstructure:"source"`
 	Number       Colour        `mapstructure:"number"`
@@ -37,14 +44,26 @@ type Custom struct {
 	Sources      SourceColours `mapstructure:"sources"`
 }
 
-// Pair is a text on its own background.
+// Pair is a text on its own background; without colours, in reverse.
 type Pair struct {
 	Text       Colour `mapstructure:"text"`
 	Background Colour `mapstructure:"background"`
 }
 
-// SourceColours are the colours of the kinds of source.
+func (p Pair) style() Style {
+	s := lipgloss.NewStyle()
+	if p.Background == "" {
+		return styleOf(s.Reverse(true))
+	}
+	if p.Text != "" {
+		s = s.Foreground(p.Text.color())
+	}
+	return styleOf(s.Background(p.Background.color()))
+}
+
+// SourceColours are the colours of the families of sources, in their order.
 type SourceColours struct {
+	Other   Colour `mapstructure:"other"`
 	Chat    Colour `mapstructure:"chat"`
 	Wiki    Colour `mapstructure:"wiki"`
 	Code    Colour `mapstructure:"code"`
@@ -55,11 +74,15 @@ type SourceColours struct {
 	CRM     Colour `mapstructure:"crm"`
 	Calls   Colour `mapstructure:"calls"`
 	File    Colour `mapstructure:"file"`
-	Other   Colour `mapstructure:"other"`
 }
 
-// Colour is "#rrggbb"; empty is that of the look below.
+// of returns the colour of a family.
+func (s SourceColours) of(f family) Colour { return Colour(reflect.ValueOf(s).Field(int(f)).String()) }
+
+// Colour is "#rrggbb", in built-in looks also the number of one of the terminal's own 16; empty is that of the look below.
 type Colour string
+
+func (c Colour) color() color.Color { return lipgloss.Color(string(c)) }
 
 // UnmarshalText parses "#rrggbb" or "#rgb".
 func (c *Colour) UnmarshalText(text []byte) error {
@@ -101,27 +124,8 @@ func (c Custom) look() look {
 			l = base
 		}
 	}
-	replace := func(old *string, own Colour) {
-		if own != "" {
-			*old = string(own)
-		}
-	}
-	for old, own := range map[*string]Colour{
-		&l.muted: c.Muted, &l.faded: c.Disabled, &l.border: c.Border, &l.accent: c.Accent, &l.match: c.Match, &l.source: c.Source,
-		&l.number: c.Number, &l.success: c.Success, &l.warning: c.Warning, &l.failure: c.Error, &l.heading: c.Heading, &l.link: c.Link,
-		&l.selected.text: c.Selected.Text, &l.selected.ground: c.Selected.Background, &l.selected256: c.Selected.Background,
-		&l.current.text: c.CurrentMatch.Text, &l.current.ground: c.CurrentMatch.Background,
-		&l.chip.text: c.Chip.Text, &l.chip.ground: c.Chip.Background,
-	} {
-		replace(old, own)
-	}
-	for f, own := range [families]Colour{
-		chat: c.Sources.Chat, wiki: c.Sources.Wiki, code: c.Sources.Code, mail: c.Sources.Mail, tickets: c.Sources.Tickets,
-		drive: c.Sources.Drive, web: c.Sources.Web, crm: c.Sources.CRM, calls: c.Sources.Calls, file: c.Sources.File,
-		other: c.Sources.Other,
-	} {
-		replace(&l.sources[f], own)
-	}
+	replaceColours(reflect.ValueOf(&l.Colours).Elem(), reflect.ValueOf(c.Colours))
+	l.selected256 = cmp.Or(c.Selected.Background, l.selected256)
 	l.highlight = l.name
 	version := fnv.New32() // caches go by the name, and a file may change
 	fmt.Fprint(version, l)
@@ -129,12 +133,24 @@ func (c Custom) look() look {
 	return l
 }
 
+// replaceColours puts those of own that are set in the place of others.
+func replaceColours(others, own reflect.Value) {
+	for i := range own.NumField() {
+		switch field := own.Field(i); {
+		case field.Kind() == reflect.Struct:
+			replaceColours(others.Field(i), field)
+		case !field.IsZero():
+			others.Field(i).Set(field)
+		}
+	}
+}
+
 // LowContrast lists what is hard to read, such as "muted 2.1:1", with the contrast to a background as the look is made
 // for: below 4.5:1 for text, below 3:1 for lines and disabled text.
 func (c Custom) LowContrast() []string {
 	th := ForScreen(Options{Custom: &c, Profile: colorprofile.TrueColor})
 	var low []string
-	for _, p := range th.pairings(lipgloss.Color(th.look.ground)) {
+	for _, p := range th.pairings(th.look.ground.color()) {
 		if ratio := contrast(p.front, p.ground); ratio < p.least() {
 			low = append(low, fmt.Sprintf("%s %.1f:1", p.name, ratio))
 		}
@@ -183,32 +199,35 @@ func (p pairing) least() float64 {
 func (t Theme) pairings(ground color.Color) []pairing {
 	l := t.look
 	var all []pairing
-	onBoth := func(name, front string) {
-		all = append(all, pairing{name, lipgloss.Color(front), ground, false},
-			pairing{name + " on selected.background", lipgloss.Color(front), t.Selected.GetBackground(), false})
+	onBoth := func(name string, front Colour) {
+		all = append(all, pairing{name, front.color(), ground, false},
+			pairing{name + " on selected.background", front.color(), t.Selected.GetBackground(), false})
 	}
-	for _, c := range []struct{ name, front string }{
-		{"muted", l.muted}, {"accent", l.accent}, {"match", l.match}, {"source", l.source}, {"number", l.number},
-		{"success", l.success}, {"warning", l.warning}, {"error", l.failure},
+	for _, c := range []struct {
+		name  string
+		front Colour
+	}{
+		{"muted", l.Muted}, {"accent", l.Accent}, {"match", l.Match}, {"source", l.Source}, {"number", l.Number},
+		{"success", l.Success}, {"warning", l.Warning}, {"error", l.Error},
 	} {
 		onBoth(c.name, c.front)
 	}
 	for f, name := range familyNames() {
-		onBoth("sources."+name, l.sources[f])
+		onBoth("sources."+name, l.Sources.of(family(f)))
 	}
-	for _, c := range []string{
+	for _, c := range []Colour{
 		l.code.comment, l.code.keyword, l.code.name, l.code.kind, l.code.text, l.code.number, l.code.removed, l.code.added,
 	} {
-		all = append(all, pairing{"code", lipgloss.Color(c), ground, false})
+		all = append(all, pairing{"code", c.color(), ground, false})
 	}
-	if l.selected.text != "" {
-		all = append(all, pairing{"selected", lipgloss.Color(l.selected.text), t.Selected.GetBackground(), false})
+	if l.Selected.Text != "" {
+		all = append(all, pairing{"selected", l.Selected.Text.color(), t.Selected.GetBackground(), false})
 	}
 	return append(all,
-		pairing{"heading", lipgloss.Color(l.heading), ground, false},
-		pairing{"link", lipgloss.Color(l.link), ground, false},
-		pairing{"disabled", lipgloss.Color(l.faded), ground, true},
-		pairing{"border", lipgloss.Color(l.border), ground, true},
+		pairing{"heading", l.Heading.color(), ground, false},
+		pairing{"link", l.Link.color(), ground, false},
+		pairing{"disabled", l.Disabled.color(), ground, true},
+		pairing{"border", l.Border.color(), ground, true},
 		pairing{"current_match", t.MatchCurrent.GetForeground(), t.MatchCurrent.GetBackground(), false},
 		pairing{"chip", t.Chip.GetForeground(), t.Chip.GetBackground(), false})
 }

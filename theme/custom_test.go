@@ -41,8 +41,8 @@ func TestBase(t *testing.T) {
 
 func TestCustom(t *testing.T) {
 	t.Parallel()
-	ember := &Custom{Name: "ember", BasedOn: "light", Accent: "#8a2be2", Selected: Pair{Background: "#ffeedd"},
-		Sources: SourceColours{Chat: "#111111"}}
+	ember := &Custom{Name: "ember", BasedOn: "light", Colours: Colours{Accent: "#8a2be2",
+		Selected: Pair{Background: "#ffeedd"}, Sources: SourceColours{Chat: "#111111"}}}
 	th := ForScreen(Options{Mode: "mono", Custom: ember, Profile: colorprofile.TrueColor})
 	light := ForScreen(Options{Mode: "light", Profile: colorprofile.TrueColor})
 	for what, is := range map[string]bool{
@@ -75,7 +75,8 @@ func TestLowContrast(t *testing.T) {
 			t.Errorf("%s: %v", base, low)
 		}
 	}
-	low := Custom{Name: "pale", BasedOn: "light", Muted: "#cccccc", Border: "#eeeeee", Chip: Pair{Text: "#ffffff"}}.LowContrast()
+	low := Custom{Name: "pale", BasedOn: "light",
+		Colours: Colours{Muted: "#cccccc", Border: "#eeeeee", Chip: Pair{Text: "#ffffff"}}}.LowContrast()
 	if !slices.ContainsFunc(low, func(l string) bool { return l == "muted 1.6:1" }) {
 		t.Errorf("muted is not among %v", low)
 	}

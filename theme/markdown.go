@@ -23,26 +23,26 @@ func (t Theme) Glamour() ansi.StyleConfig {
 	l := t.look
 	none, indent := uint(0), uint(1)
 	bar := t.Border.Render(QuoteBar) + " "
-	heading := func(c string, italic *bool) ansi.StyleBlock {
+	heading := func(c Colour, italic *bool) ansi.StyleBlock {
 		return ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Bold: on(), Color: colour(c), Italic: italic}}
 	}
 	config := ansi.StyleConfig{
 		Document:   ansi.StyleBlock{Margin: &none},
 		BlockQuote: ansi.StyleBlock{Indent: &indent, IndentToken: &bar},
 		List:       ansi.StyleList{LevelIndent: 2},
-		H1:         heading(l.accent, nil), H2: heading(l.heading, nil), H3: heading("", nil), // 1 and 2 have a line below
-		H4: heading(l.muted, nil), H5: heading(l.muted, on()), H6: heading(l.muted, on()),
+		H1:         heading(l.Accent, nil), H2: heading(l.Heading, nil), H3: heading("", nil), // 1 and 2 have a line below
+		H4: heading(l.Muted, nil), H5: heading(l.Muted, on()), H6: heading(l.Muted, on()),
 		Strikethrough:  ansi.StylePrimitive{CrossedOut: on()},
 		Emph:           ansi.StylePrimitive{Italic: on()},
 		Strong:         ansi.StylePrimitive{Bold: on()},
-		HorizontalRule: ansi.StylePrimitive{Color: colour(l.border), Format: "\n────────\n"},
+		HorizontalRule: ansi.StylePrimitive{Color: colour(l.Border), Format: "\n────────\n"},
 		Item:           ansi.StylePrimitive{BlockPrefix: "• "},
 		Enumeration:    ansi.StylePrimitive{BlockPrefix: ". "},
 		Task:           ansi.StyleTask{Ticked: "[x] ", Unticked: "[ ] "},
-		Link:           ansi.StylePrimitive{Color: colour(l.muted)},
-		LinkText:       ansi.StylePrimitive{Color: colour(l.link), Underline: on()},
-		Image:          ansi.StylePrimitive{Color: colour(l.muted)},
-		ImageText:      ansi.StylePrimitive{Color: colour(l.link), Format: "▣ {{.text}}"},
+		Link:           ansi.StylePrimitive{Color: colour(l.Muted)},
+		LinkText:       ansi.StylePrimitive{Color: colour(l.Link), Underline: on()},
+		Image:          ansi.StylePrimitive{Color: colour(l.Muted)},
+		ImageText:      ansi.StylePrimitive{Color: colour(l.Link), Format: "▣ {{.text}}"},
 		Code:           ansi.StyleBlock{StylePrimitive: t.inlineCode()},
 		CodeBlock:      ansi.StyleCodeBlock{Theme: codeStyleName(l)},
 	}
@@ -63,7 +63,7 @@ func (t Theme) inlineCode() ansi.StylePrimitive {
 	case t.profile < colorprofile.TrueColor:
 		return ansi.StylePrimitive{BackgroundColor: colour(l.selected256)}
 	}
-	return ansi.StylePrimitive{BackgroundColor: colour(l.selected.ground)}
+	return ansi.StylePrimitive{BackgroundColor: colour(l.Selected.Background)}
 }
 
 // ChromaFormatter returns the name of the Chroma formatter for as many colours as the terminal has.
@@ -91,11 +91,12 @@ func (t Theme) LinkNumber(number int) string {
 func on() *bool { yes := true; return &yes }
 
 // colour returns a colour as Glamour expects it; nil for none.
-func colour(c string) *string {
+func colour(c Colour) *string {
 	if c == "" {
 		return nil
 	}
-	return &c
+	text := string(c)
+	return &text
 }
 
 func codeStyleName(l look) string { return "quarry-" + cmp.Or(l.highlight, l.name) }
@@ -114,7 +115,7 @@ func codeStyle(l look) *chroma.Style {
 	if l.mono {
 		return chroma.MustNewStyle(codeStyleName(l), entries)
 	}
-	set := func(c string, more string, types ...chroma.TokenType) {
+	set := func(c Colour, more string, types ...chroma.TokenType) {
 		entry := chromaColour(c)
 		if more != "" {
 			entry += " " + more
@@ -138,9 +139,9 @@ func codeStyle(l look) *chroma.Style {
 }
 
 // chromaColour returns a colour as Chroma expects it. Chroma identifies the terminal's own colours by these values.
-func chromaColour(c string) string {
-	if number, err := strconv.Atoi(c); err == nil {
+func chromaColour(c Colour) string {
+	if number, err := strconv.Atoi(string(c)); err == nil {
 		return [...]string{"", "#7f0000", "#007f00", "#7f7fe0", "#00007f", "#7f007f", "#007f7f", 12: "#0000ff"}[number]
 	}
-	return c
+	return string(c)
 }

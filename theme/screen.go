@@ -28,7 +28,7 @@ type Theme struct {
 	look    look
 	profile colorprofile.Profile
 	ascii   bool
-	sources []Style // by family; read-only
+	sources []Style // by family, read-only; none: as Source
 }
 
 type Options struct {
@@ -43,7 +43,7 @@ type Options struct {
 func ForScreen(options Options) Theme {
 	l := lookFor(options)
 	plain := lipgloss.NewStyle()
-	style := func(c string) Style { return styleOf(plain.Foreground(lipgloss.Color(c))) }
+	style := func(c Colour) Style { return styleOf(plain.Foreground(c.color())) }
 	bold := func(s Style) Style { return styleOf(s.Bold(true)) }
 	t := Theme{look: l, profile: options.Profile, Name: l.name, Text: styleOf(plain), ascii: options.ASCII}
 	if t.ascii {
@@ -51,28 +51,27 @@ func ForScreen(options Options) Theme {
 	}
 	if l.truecolour && options.Profile < colorprofile.TrueColor {
 		t.Name += "-256"
-		l.selected.ground = l.selected256
+		l.Selected.Background = l.selected256
 	}
 	if l.mono {
 		return t.withoutColours()
 	}
 	t.Palette = Palette{
-		Title: bold(t.Text), Muted: style(l.muted), Match: styleOf(style(l.match).Bold(true).Underline(l.underlined)),
-		Source: style(l.source), Number: bold(style(l.number)), Success: style(l.success), Warning: style(l.warning),
-		Error: bold(style(l.failure)),
+		Title: bold(t.Text), Muted: style(l.Muted), Match: styleOf(style(l.Match).Bold(true).Underline(l.underlined)),
+		Source: style(l.Source), Number: bold(style(l.Number)), Success: style(l.Success), Warning: style(l.Warning),
+		Error: bold(style(l.Error)),
 	}
-	t.Stale, t.Disabled, t.Placeholder, t.Border = style(l.faded), style(l.faded), style(l.faded), style(l.border)
-	t.BorderFocused, t.Prompt, t.Bar = style(l.accent), bold(style(l.accent)), style(l.accent)
+	t.Stale, t.Disabled, t.Placeholder, t.Border = style(l.Disabled), style(l.Disabled), style(l.Disabled), style(l.Border)
+	t.BorderFocused, t.Prompt, t.Bar = style(l.Accent), bold(style(l.Accent)), style(l.Accent)
 	t.Key = t.Prompt
 	if !l.truecolour {
 		t.Muted, t.Stale, t.Disabled, t.Placeholder, t.Border = faint(), faint(), faint(), faint(), faint()
 		t.Key = t.Title
 	}
-	t.Selected = l.selected.style()
-	t.MatchCurrent, t.Chip = bold(l.current.style()), l.chip.style()
-	t.sources = make([]Style, families)
-	for f := range t.sources {
-		t.sources[f] = style(l.sources[f])
+	t.Selected = l.Selected.style()
+	t.MatchCurrent, t.Chip = bold(l.CurrentMatch.style()), l.Chip.style()
+	for f := range familyNames() {
+		t.sources = append(t.sources, style(l.Sources.of(family(f))))
 	}
 	return t
 }
@@ -102,11 +101,7 @@ func (t Theme) withoutColours() Theme {
 	t.Selected, t.MatchCurrent, t.Stale = reverse, styleOf(reverse.Bold(true).Underline(true)), faint()
 	t.Border, t.BorderFocused = faint(), bold
 	t.Prompt, t.Placeholder, t.Key, t.Disabled = bold, faint(), bold, faint()
-	t.Chip, t.Bar = styleOf(plain.Underline(true)), plain
-	t.sources = make([]Style, families)
-	for f := range t.sources {
-		t.sources[f] = plain
-	}
+	t.Chip, t.Bar, t.sources = styleOf(plain.Underline(true)), plain, nil
 	return t
 }
 

@@ -109,8 +109,8 @@ func written(th Theme) map[string]Style {
 		styles[fmt.Sprint("style ", i)] = style
 	}
 	c := th.look.code
-	for i, of := range []string{th.look.heading, th.look.link, c.comment, c.keyword, c.name, c.kind, c.number, c.removed} {
-		styles[fmt.Sprint("heading or code ", i)] = styleOf(lipgloss.NewStyle().Bold(true).Foreground(lipgloss.Color(of)))
+	for i, of := range []Colour{th.look.Heading, th.look.Link, c.comment, c.keyword, c.name, c.kind, c.number, c.removed} {
+		styles[fmt.Sprint("heading or code ", i)] = styleOf(lipgloss.NewStyle().Bold(true).Foreground(of.color()))
 	}
 	return styles
 }
@@ -217,7 +217,7 @@ func TestSources(t *testing.T) {
 	}
 	dark := ForScreen(Options{Mode: "dark", Profile: colorprofile.TrueColor})
 	var colours []string
-	for f := range families - 1 {
+	for f := range family(len(dark.sources) - 1) {
 		if f == other {
 			continue
 		}

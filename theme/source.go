@@ -10,20 +10,7 @@ import (
 // family is a group of source types with the same colour.
 type family int
 
-const (
-	other family = iota
-	chat
-	wiki
-	code
-	mail
-	tickets
-	drive
-	web
-	crm
-	calls
-	file
-	families // how many there are
-)
+const other family = 0
 
 // familyNames are the names of families, as in a file of colours.
 func familyNames() []string {
@@ -74,7 +61,7 @@ func (t Theme) PlaceStyle(n int) Style {
 	if len(t.sources) == 0 {
 		return t.Source
 	}
-	return t.sources[1+n%(int(families)-1)]
+	return t.sources[1+n%(len(t.sources)-1)]
 }
 
 // SourceGlyph returns a mark of one column for a source type, so that sources differ without colour.

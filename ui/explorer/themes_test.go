@@ -15,8 +15,8 @@ import (
 func ownThemes() []OwnTheme {
 	return []OwnTheme{
 		{Custom: theme.Custom{Name: "broken"}, Err: errors.New("broken.yaml:2: acent: unknown key; did you mean accent?")},
-		{Custom: theme.Custom{Name: "ember", BasedOn: "dark", Accent: "#ff9d5c"}},
-		{Custom: theme.Custom{Name: "pale", BasedOn: "light", Muted: "#cccccc"}},
+		{Custom: theme.Custom{Name: "ember", BasedOn: "dark", Colours: theme.Colours{Accent: "#ff9d5c"}}},
+		{Custom: theme.Custom{Name: "pale", BasedOn: "light", Colours: theme.Colours{Muted: "#cccccc"}}},
 	}
 }
 
