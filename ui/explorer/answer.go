@@ -11,6 +11,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"go.mau.fi/util/exslices"
 
 	"quarry/client"
 	"quarry/client/wire"
@@ -68,7 +69,7 @@ func (m *Model) sendFurther() tea.Cmd {
 		m.warn("the previous answer is not finished")
 		return nil
 	}
-	if !client.ParseQuery(question, m.now()).HasWords() {
+	if !m.parse(question).HasWords() {
 		m.warn("type a question besides the filters")
 		return nil
 	}
@@ -214,7 +215,7 @@ func (m *Model) renderAnswer() tea.Cmd {
 }
 
 func cannotAnswer(m *Model) string {
-	reason := cmp.Or(notOpen(m), unless(client.ParseQuery(m.box.Query(), m.now()).HasWords(), "type a question first"), m.withoutModel())
+	reason := cmp.Or(notOpen(m), unless(m.query().HasWords(), "type a question first"), m.withoutModel())
 	if reason == "" && m.asksOverMarked() {
 		reason = m.cannotAskOver(m.markedShown())
 	}
@@ -258,14 +259,7 @@ func noAnswer(m *Model) string {
 // copyAnswer copies the last answer as far as it is, with the documents that it cites.
 func (m *Model) copyAnswer() tea.Cmd {
 	turn, _ := m.answer.Last()
-	found := documentResults(turn)
-	cited := make([]wire.SearchResult, len(turn.Sources))
-	for i, s := range turn.Sources {
-		cited[i] = wire.SearchResult{CitationID: &s.Number, Title: s.Title, Link: &s.Link, SourceType: s.SourceType}
-		if at := slices.IndexFunc(found, func(r wire.SearchResult) bool { return r.DocumentID == s.DocumentID }); at >= 0 {
-			cited[i] = found[at]
-		}
-	}
+	cited := exslices.CastFunc(turn.Sources, func(s panel.Source) wire.SearchResult { return s.Result(s.Number) })
 	return m.copy(passage.Answer(turn.Text, cited), "answer")
 }
 
@@ -276,12 +270,9 @@ const maxCitation = 500
 func citedSources(got *wire.ChatAnswer) []panel.Source {
 	var sources []panel.Source
 	for number := 1; len(sources) < len(got.Citations) && number <= maxCitation; number++ {
-		document, ok := got.Document(number)
-		if !ok {
-			continue
+		if document, ok := got.Document(number); ok {
+			sources = append(sources, panel.Source{Number: number, SearchDoc: document})
 		}
-		sources = append(sources, panel.Source{Number: number, Title: document.Title, SourceType: document.SourceType,
-			DocumentID: document.DocumentID, Link: text.OrEmpty(document.Link)})
 	}
 	return sources
 }
@@ -294,17 +285,18 @@ func (m *Model) openCited(number int) tea.Cmd {
 		m.warn("the answer has no citation with that number")
 		return nil
 	}
-	at := m.resultOf(source)
+	at, link := m.resultOf(source), text.OrEmpty(source.Link)
 	if at < 0 && slices.ContainsFunc(turn.Found, func(d wire.SearchDoc) bool { return d.DocumentID == source.DocumentID }) {
-		m.showDocuments(turn)
+		m.showFound(documentResults(turn), fromAnswer)
 		at = m.resultOf(source)
 	}
-	if at < 0 && !m.openable(source.Link) {
+	switch {
+	case at >= 0:
+	case m.openable(link):
+		return m.openLink(link)
+	default:
 		m.warn("that document is not in the results and has no link")
 		return nil
-	}
-	if at < 0 {
-		return m.openLink(source.Link)
 	}
 	m.list.SelectIndex(at)
 	m.panels = nil
@@ -325,14 +317,13 @@ func (m *Model) resultOf(source panel.Source) int {
 		return i
 	}
 	return slices.IndexFunc(results, func(r wire.SearchResult) bool {
-		return source.Link != "" && r.DocumentID == "" && text.OrEmpty(r.Link) == source.Link
+		link := text.OrEmpty(source.Link)
+		return link != "" && r.DocumentID == "" && text.OrEmpty(r.Link) == link
 	})
 }
 
-// showDocuments has the list show the documents that an answer rests on.
-func (m *Model) showDocuments(turn panel.Turn) {
-	m.showFound(documentResults(turn), "an answer")
-}
+// fromAnswer is what the list says of the documents that an answer rests on.
+const fromAnswer = "an answer"
 
 // showFound has the list show passages that no search found, and what they are from.
 func (m *Model) showFound(results []wire.SearchResult, from string) {

@@ -1,6 +1,7 @@
 package explorer
 
 import (
+	"slices"
 	"strings"
 
 	"charm.land/bubbles/v2/key"
@@ -12,15 +13,9 @@ import (
 // Bindings returns all actions in the order in which they are listed: last those that everybody knows. A key may run
 // different actions in different places.
 func Bindings() []Binding {
-	var all []Binding
-	for _, group := range [][]Binding{
-		searchBindings(), homeBindings(), listBindings(), compareBindings(), readerBindings(), takeBindings(), filterBindings(),
-		documentBindings(), screenBindings(), overlayBindings(),
-		collectionBindings(), conversationBindings(), pickBindings(), editingBindings(),
-	} {
-		all = append(all, group...)
-	}
-	return all
+	return slices.Concat(searchBindings(), homeBindings(), listBindings(), compareBindings(), readerBindings(), takeBindings(),
+		filterBindings(), documentBindings(), screenBindings(), overlayBindings(), collectionBindings(), conversationBindings(),
+		pickBindings(), editingBindings())
 }
 
 func searchBindings() []Binding {

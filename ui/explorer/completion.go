@@ -139,7 +139,7 @@ func (m *Model) findUnknown() string {
 	}
 	for _, chip := range m.box.Chips() {
 		field, _ := picker.FieldOf(chip.Field)
-		given, excluded := client.ParseQuery(chip.Raw, m.now()).Values(field.Name)
+		given, excluded := m.parse(chip.Raw).Values(field.Name)
 		for _, value := range slices.Concat(given, excluded) {
 			if said := m.unknown(field, value); said != "" {
 				return said

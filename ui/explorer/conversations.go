@@ -212,7 +212,7 @@ func (m *Model) handleChat(chat *wire.ChatSessionDetail) tea.Cmd {
 	m.panels, m.focus = nil, InList
 	m.pushPanel(InAnswer, &m.answer)
 	if turn, ok := m.answer.Found(); ok {
-		m.showDocuments(turn)
+		m.showFound(documentResults(turn), fromAnswer)
 	} else {
 		m.forgetResults()
 	}
@@ -228,9 +228,7 @@ func (m *Model) followLast() {
 	}
 	m.follow.question = following{}
 	if last > 0 {
-		question := client.ParseQuery(m.box.Query(), m.now()).Text
-		said := append([]wire.Message(nil), m.follow.trail[:last]...)
-		m.follow.question = following{text: question, said: append(said, wire.Message{Type: "user", Message: question})}
+		m.follow.question = newFollowing(m.query(), m.follow.trail[:last])
 	}
 }
 
@@ -310,6 +308,10 @@ type following struct {
 	said []wire.Message // what was said before, and the question
 }
 
+func newFollowing(question client.Query, said []wire.Message) following {
+	return following{question.Text, append(slices.Clone(said), wire.Message{Type: "user", Message: question.Text})}
+}
+
 // of gives what was said before a query and in it, for the search; nil where the query stands alone.
 func (f following) of(query client.Query) []wire.Message {
 	if f.text == "" || f.text != query.Text {
@@ -322,7 +324,7 @@ func (f following) of(query client.Query) []wire.Message {
 func (m *Model) followUp() tea.Cmd {
 	m.box.FinishFilters(m.now())
 	typed := m.box.Query()
-	query := client.ParseQuery(typed, m.now())
+	query := m.parse(typed)
 	if !query.HasWords() {
 		m.warn("type a follow-up question first")
 		return nil
@@ -337,8 +339,7 @@ func (m *Model) followUp() tea.Cmd {
 
 // searchFurther searches for a query in the light of what was said before.
 func (m *Model) searchFurther(text string, said []wire.Message) tea.Cmd {
-	question := client.ParseQuery(text, m.now()).Text
-	m.follow.question = following{text: question, said: append(slices.Clone(said), wire.Message{Type: "user", Message: question})}
+	m.follow.question = newFollowing(m.parse(text), said)
 	return m.startSearch(text, false, false)
 }
 

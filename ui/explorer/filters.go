@@ -68,7 +68,7 @@ func (m *Model) openPicker() tea.Cmd {
 
 // facets is what is known now about the values of filters and their counts.
 func (m *Model) facets() picker.Input {
-	in := picker.Input{Query: client.ParseQuery(m.box.Query(), m.now()), Now: m.now()}
+	in := picker.Input{Query: m.query(), Now: m.now()}
 	var shown wire.SearchResponse
 	if m.search.shown != nil {
 		shown = *m.search.shown.response
@@ -98,7 +98,7 @@ func (m *Model) askFacets() tea.Cmd {
 	if m.search.shown != nil || !m.conn.welcome.exact || m.conn.welcome.instant { // then recount does
 		return nil
 	}
-	query, count := client.ParseQuery(m.box.Query(), m.now()), m.counter(false)
+	query, count := m.query(), m.counter(false)
 	query.Words, query.Phrases, query.Similar = "", nil, "" // which were not searched for
 	return background(m, &m.filters.counting, func(ctx context.Context) (*picker.Input, error) {
 		facets, _, err := count(ctx, query, "")
@@ -231,7 +231,7 @@ func (m *Model) applyPicker() tea.Cmd {
 
 // filtersChanged asks again with other filters.
 func (m *Model) filtersChanged() tea.Cmd {
-	if m.client() == nil || !client.ParseQuery(m.box.Query(), m.now()).Searches() {
+	if m.client() == nil || !m.query().Searches() {
 		return m.queryEdited()
 	}
 	return m.startSearch(m.box.Query(), false, false)
@@ -284,8 +284,8 @@ func (m *Model) dropFilter() tea.Cmd {
 	m.box.FinishFilters(m.now())
 	chips := m.box.Chips()
 	dropped := len(chips) - 1
-	if m.filters.cut != nil && m.filters.cut.worst >= 0 && m.search.shown != nil && m.filters.cut.worst < len(m.search.shown.query.Chips) {
-		worst := m.search.shown.query.Chips[m.filters.cut.worst].Raw
+	if cut, s := m.filters.cut, m.search.shown; cut != nil && cut.worst >= 0 && s != nil && cut.worst < len(s.query.Chips) {
+		worst := s.query.Chips[cut.worst].Raw
 		if i := slices.IndexFunc(chips, func(c querybox.Chip) bool { return c.Raw == worst }); i >= 0 {
 			dropped = i
 		}
@@ -357,7 +357,7 @@ func (m *Model) countPlaces() tea.Cmd {
 	if m.filters.places = next; next.sum >= 0 {
 		return nil
 	}
-	count, query := m.counter(next.of.prefix), client.ParseQuery(next.of.query, m.now())
+	count, query := m.counter(next.of.prefix), m.parse(next.of.query)
 	return background(m, &m.filters.summing, func(ctx context.Context) (placeCounts, error) {
 		facets, total, err := count(ctx, query, next.of.level)
 		return placeCounts{of: next.of, counts: facets.Places, known: true, sum: total}, err

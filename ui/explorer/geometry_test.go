@@ -230,7 +230,7 @@ func states(random *rand.Rand) map[string]func(*Model) {
 			m.answer.Incognito()
 			m.answer.Note(text)
 			turn, _ := m.answer.Found()
-			m.showDocuments(turn)
+			m.showFound(documentResults(turn), fromAnswer)
 			m.pushPanel(InAnswer, &m.answer)
 		},
 		"conversations": func(m *Model) {

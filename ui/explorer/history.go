@@ -10,6 +10,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"go.mau.fi/util/exslices"
 
 	"quarry/client"
 	"quarry/client/wire"
@@ -33,12 +34,10 @@ type history struct {
 	pages  []page      // the oldest first
 	at     int         // of the page that is shown
 
-	chosen   int            // entry of the home
-	searches panel.Actions  // saved and recent searches, to choose from
-	opening  string         // the saved search whose results are awaited
-	added    map[string]int // results of saved searches that were not seen yet, where that was counted
-	arrived  int            // documents added since the last visit, where that was counted
-	changes  []change       // some documents added or changed since then
+	chosen   int           // entry of the home
+	searches panel.Actions // saved and recent searches, to choose from
+	opening  string        // the saved search whose results are awaited
+	newness
 	counting *request
 }
 
@@ -142,7 +141,7 @@ func (m *Model) searched() tea.Cmd {
 	}
 	m.showAdded(saved, refs)
 	now := m.now()
-	delete(m.past.added, saved.Name)
+	delete(m.past.inSaved, saved.Name)
 	return m.change(func(st *state.State) error {
 		st.Searched(done)
 		st.MarkSeen(saved.Name, refs, now)
@@ -176,11 +175,7 @@ func (m *Model) ago(moment time.Time) string {
 }
 
 func refsOf(results []wire.SearchResult) []string {
-	refs := make([]string, 0, len(results))
-	for _, result := range results {
-		refs = append(refs, state.RefOf(result))
-	}
-	return refs
+	return exslices.CastFunc(results, state.RefOf)
 }
 
 // visit puts a search after the page that is shown; the pages after that one go.
@@ -284,7 +279,7 @@ func (m *Model) searchEntries() []panel.Entry {
 		if saved.Query != saved.Name {
 			entry.Text += " · " + saved.Query
 		}
-		if n := m.past.added[saved.Name]; n > 0 {
+		if n := m.past.inSaved[saved.Name]; n > 0 {
 			entry.Text += fmt.Sprintf(" · %d new", n)
 		}
 		entries = append(entries, entry)
@@ -375,11 +370,11 @@ func (m *Model) saveSearch(name string) tea.Cmd {
 	return m.change(func(s *state.State) error { return s.Save(saved) })
 }
 
-// newness is what was not there at the last visit.
+// newness is what was not there at the last visit, where that was counted.
 type newness struct {
-	inSaved   map[string]int // results of saved searches, by name
-	documents int            // of the library
-	changes   []change
+	inSaved map[string]int // results of saved searches that were not seen yet, by name
+	arrived int            // documents of the library
+	changes []change       // some of those added or changed
 }
 
 // change is a document that was added or changed since the last visit.
@@ -415,7 +410,7 @@ func (m *Model) countAdded() tea.Cmd {
 		}
 		return found, nil
 	}, func(found newness, _ error) tea.Cmd {
-		m.past.added, m.past.arrived, m.past.changes = found.inSaved, found.documents, found.changes
+		m.past.newness = found
 		return nil
 	})
 }
@@ -430,7 +425,7 @@ func (n *newness) list(ctx context.Context, c *client.Client, what string, reque
 		return // what is new is but an offer
 	}
 	if request.AddedSince != nil {
-		n.documents = response.TotalMatches
+		n.arrived = response.TotalMatches
 	}
 	for _, r := range response.Results {
 		isIt := func(other change) bool { return other.document.DocumentID == r.DocumentID }

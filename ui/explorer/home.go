@@ -68,7 +68,7 @@ func (m *Model) homeEntries() []homeEntry {
 	var entries []homeEntry
 	for _, saved := range m.past.state.Saved {
 		note := "opened " + m.ago(saved.Opened)
-		if n := m.past.added[saved.Name]; n > 0 {
+		if n := m.past.inSaved[saved.Name]; n > 0 {
 			note = strconv.Itoa(n) + " new"
 		}
 		entries = append(entries, homeEntry{group: "Saved", text: saved.Name, note: note,

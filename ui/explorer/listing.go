@@ -188,7 +188,7 @@ func (m *Model) valuesInUse(filter string) (values []string) {
 	}
 	for _, chip := range m.box.Chips() {
 		if chip.Field == filter {
-			given, excluded := client.ParseQuery(chip.Raw, m.now()).Values(filter)
+			given, excluded := m.parse(chip.Raw).Values(filter)
 			values = slices.Concat(values, given, excluded)
 		}
 	}

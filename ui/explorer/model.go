@@ -282,6 +282,11 @@ func (m *Model) fail(text string)   { m.message = message{text: text, level: fai
 // now is the time by the session's clock.
 func (m *Model) now() time.Time { return m.options.Now() }
 
+// query is what the box asks for.
+func (m *Model) query() client.Query { return m.parse(m.box.Query()) }
+
+func (m *Model) parse(query string) client.Query { return client.ParseQuery(query, m.now()) }
+
 // client is the way to the target; nil until it is open.
 func (m *Model) client() *client.Client {
 	if m.conn.session == nil {

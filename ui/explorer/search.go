@@ -83,7 +83,7 @@ func (s *search) endsInPrefix() bool { return s.instant && !s.query.WordEnded &&
 func (m *Model) queryEdited() tea.Cmd {
 	m.conn.pending = false
 	text := m.box.InstantQuery(m.now())
-	if !m.searches(client.ParseQuery(text, m.now())) {
+	if !m.searches(m.parse(text)) {
 		m.stopSearch()
 		m.forgetResults()
 		return nil
@@ -129,7 +129,7 @@ func (m *Model) forgetResults() {
 func (m *Model) submit() tea.Cmd {
 	m.box.FinishFilters(m.now())
 	text := m.box.Query()
-	query := client.ParseQuery(text, m.now())
+	query := m.parse(text)
 	switch {
 	case !query.Searches() && !query.Browses():
 		return nil
@@ -166,7 +166,7 @@ func (m *Model) searchAgain() tea.Cmd {
 	switch {
 	case m.client() == nil:
 		return m.reopen()
-	case !m.searches(client.ParseQuery(m.box.Query(), m.now())):
+	case !m.searches(m.query()):
 		return m.askWelcome()
 	}
 	return m.startSearch(m.box.Query(), false, true)
@@ -282,7 +282,7 @@ func (m *Model) awaitSlow(s *search) tea.Cmd {
 
 // searchOf is the search of a query, before anything is asked.
 func (m *Model) searchOf(text string) search {
-	return search{text: text, version: m.conn.version, query: client.ParseQuery(text, m.now()), started: m.now()}
+	return search{text: text, version: m.conn.version, query: m.parse(text), started: m.now()}
 }
 
 // memoryKey distinguishes requests, but for the level of the places that they count. Bounds that count back from now

@@ -157,7 +157,7 @@ func (m *Model) excludeValue() tea.Cmd {
 // finishedQuery is the query with all of its filters finished.
 func (m *Model) finishedQuery() client.Query {
 	m.box.FinishFilters(m.now())
-	return client.ParseQuery(m.box.Query(), m.now())
+	return m.query()
 }
 
 // filterBy limits the query to sources or places, if there are any, excludes others, and searches.

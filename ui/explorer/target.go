@@ -101,7 +101,7 @@ func (m *Model) askOnArrival() tea.Cmd {
 	case m.conn.pending || arrived:
 		m.conn.pending = false
 		return m.submit()
-	case m.conn.again && m.searches(client.ParseQuery(m.box.Query(), m.now())):
+	case m.conn.again && m.searches(m.query()):
 		return m.startSearch(m.box.Query(), false, false)
 	}
 	return m.queryEdited()

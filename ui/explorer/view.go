@@ -112,11 +112,11 @@ func (m *Model) invitation() string {
 // emptyPane replaces the results.
 func (m *Model) emptyPane(width, height int) []string {
 	var lines []string
-	switch {
+	switch asked := m.query().Text; {
 	case m.failing():
 		lines = m.whatFailed()
-	case client.Unsearchable(client.ParseQuery(m.box.Query(), m.now()).Text) != "":
-		lines = []string{" " + m.theme.Text.Render(client.Unsearchable(paint.Line(client.ParseQuery(m.box.Query(), m.now()).Text)))}
+	case client.Unsearchable(asked) != "":
+		lines = []string{" " + m.theme.Text.Render(client.Unsearchable(paint.Line(asked)))}
 	case m.search.shown != nil:
 		lines = m.nothingFound()
 	}
@@ -142,7 +142,7 @@ func (m *Model) whatFailed() []string {
 
 // nothingFound returns what was searched and a suggestion.
 func (m *Model) nothingFound() []string {
-	s := m.search.shown
+	s, cut := m.search.shown, m.filters.cut
 	lines := []string{" " + m.theme.Title.Render("No results") + " " + m.theme.Text.Render("in "+m.target.Where+" for"),
 		"   " + m.theme.Match.Render(paint.Line(s.query.Text))}
 	if len(s.query.Chips) == 0 {
@@ -150,8 +150,8 @@ func (m *Model) nothingFound() []string {
 	}
 	for i, chip := range s.query.Chips {
 		line := "   with " + m.theme.Chip.Render(paint.Line(m.box.Readable(chip.Raw)))
-		if m.filters.cut != nil && i < len(m.filters.cut.counts) {
-			count := text.Count(m.filters.cut.counts[i], "document")
+		if cut != nil && i < len(cut.counts) {
+			count := text.Count(cut.counts[i], "document")
 			if len(s.response.Queries) > 1 { // what a model would find besides is not known
 				count = "about " + count
 			}
@@ -161,12 +161,12 @@ func (m *Model) nothingFound() []string {
 	}
 	key := m.keys.keyOf("drop-filter", m.focus)
 	switch {
-	case m.filters.cut == nil || m.filters.cut.worst < 0 && slices.Max(m.filters.cut.counts) > 0:
+	case cut == nil || cut.worst < 0 && slices.Max(cut.counts) > 0:
 		lines = append(lines, "", " "+m.theme.Text.Render(key+" removes the last filter."))
-	case m.filters.cut.worst < 0:
+	case cut.worst < 0:
 		lines = append(lines, "", " "+m.theme.Text.Render("Removing one filter is not enough; "+key+" removes the last one."))
 	default:
-		chip := s.query.Chips[m.filters.cut.worst]
+		chip := s.query.Chips[cut.worst]
 		lines = append(lines, "", " "+m.theme.Text.Render("Most restrictive: "+paint.Line(m.box.Readable(chip.Raw))+". "+key+" removes it."))
 	}
 	return lines

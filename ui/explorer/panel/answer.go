@@ -31,11 +31,8 @@ const (
 
 // Source is a document that an answer cites.
 type Source struct {
-	Number     int // in the answer: [1]
-	Title      string
-	SourceType string
-	DocumentID string
-	Link       string
+	Number int // in the answer: [1]
+	wire.SearchDoc
 }
 
 // Turn is one question with its answer.

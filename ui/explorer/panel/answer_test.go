@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"quarry/client/wire"
 	"quarry/internal/testkit/longtest"
 	"quarry/ui/explorer/line"
 )
@@ -46,7 +47,7 @@ func TestAThread(t *testing.T) {
 	if screen := textOf(&p, 60, 20); !strings.Contains(screen, "Use kwctl rollback [1].") || !strings.Contains(screen, "And **then") {
 		t.Error("what came since the rendering stands as it came:\n" + screen)
 	}
-	p.Finish("Use **kwctl rollback** [[1]](https://wiki.acme.com/1).", []Source{{Number: 1, Title: "Runbook", SourceType: "confluence"}}, nil)
+	p.Finish("Use **kwctl rollback** [[1]](https://wiki.acme.com/1).", []Source{{1, wire.SearchDoc{Title: "Runbook", SourceType: "confluence"}}}, nil)
 	render(&p)
 	if screen := textOf(&p, 60, 20); !strings.Contains(screen, "[1] Runbook · Confluence") || strings.Contains(screen, "And") {
 		t.Error(screen)
@@ -117,7 +118,7 @@ func TestAnswersFillTheirRectangle(t *testing.T) {
 		for range random.IntN(3) {
 			p.Begin(texts[random.IntN(len(texts))])
 			p.Append(texts[random.IntN(len(texts))])
-			p.Finish("", []Source{{Number: 1, Title: texts[random.IntN(len(texts))]}}, nil)
+			p.Finish("", []Source{{1, wire.SearchDoc{Title: texts[random.IntN(len(texts))]}}}, nil)
 		}
 		if random.IntN(2) == 0 {
 			p.Type()
