@@ -110,7 +110,7 @@ func (a *app) streamAnswer(ctx context.Context, c *client.Client, request wire.C
 	})
 	status.end()
 	if client.KindOf(err) == client.Canceled && err != nil {
-		a.stopAnswer(c, about.session)
+		c.StopAnswer(ctx, about.session, stopTime)
 	}
 	if unprintable != nil {
 		return unprintable
@@ -121,16 +121,6 @@ func (a *app) streamAnswer(ctx context.Context, c *client.Client, request wire.C
 		}
 	}
 	return a.askFailure(err, about)
-}
-
-// stopAnswer asks the server to stop the answer. Errors do not matter.
-func (a *app) stopAnswer(c *client.Client, session string) {
-	if session == "" || c.Local() { // in this process the answer has ended already
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
-	defer cancel()
-	_ = c.StopChat(ctx, session) // it notices by itself, too, when the connection is gone
 }
 
 // askFailure explains an error, and offers the search where no model answers.

@@ -22,7 +22,7 @@ const stopTime = 5 * time.Second
 
 // ask asks a query, as the next question of the thread.
 func (m *Model) ask(question string) tea.Cmd {
-	query := client.ParseQuery(question, m.now())
+	query := m.parse(question)
 	if len(m.answer.thread.refs) == 0 {
 		m.answer.thread.query = question
 	}
@@ -34,28 +34,20 @@ func (m *Model) ask(question string) tea.Cmd {
 	c := m.client()
 	request, agent := m.chatRequest(query)
 	answer := stream(m, &m.answer.asking, answerPause, func(ctx context.Context, report func(wire.ChatPacket)) (*wire.ChatAnswer, error) {
-		request, err := chatAgent(ctx, c, request, agent)
-		if err != nil {
-			return nil, err
+		if agent != "" {
+			id, err := c.AgentID(ctx, agent)
+			if err != nil {
+				return nil, err
+			}
+			request.ChatSessionInfo.PersonaID = id
 		}
 		got, err := c.Ask(ctx, request, report)
 		if got != nil && ctx.Err() != nil {
-			stopAnswer(ctx, c, cmp.Or(got.SessionID, request.ChatSessionID))
+			c.StopAnswer(ctx, cmp.Or(got.SessionID, request.ChatSessionID), stopTime)
 		}
 		return got, err
 	}, m.handlePackets, m.handleAnswer)
 	return tea.Batch(m.answer.asking.watch.Start(), m.noteIgnored(request.Filters), answer)
-}
-
-// stopAnswer asks the server to stop an answer that was stopped here: a server may go on without a reader. Errors do
-// not matter.
-func stopAnswer(ctx context.Context, c *client.Client, session string) {
-	if session == "" || c.Local() { // in this process the answer has ended already
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
-	defer cancel()
-	_ = c.StopChat(ctx, session)
 }
 
 // noteIgnored notes the filters of a question that the server ignores.
@@ -73,9 +65,7 @@ func (m *Model) noteIgnored(filters *wire.ChatFilters) tea.Cmd {
 
 // chatRequest is the question with its filters, and the agent of a new session: the query's, or else the target's.
 func (m *Model) chatRequest(query client.Query) (request wire.ChatRequest, agent string) {
-	latest := wire.LatestMessage
-	request = wire.ChatRequest{Message: query.WithoutFilters(), IncludeCitations: true, Stream: true, ParentMessageID: &latest,
-		Filters: query.ChatFilters(), Refs: m.answer.thread.refs}
+	request = wire.ChatRequest{Message: query.WithoutFilters(), Filters: query.ChatFilters(), Refs: m.answer.thread.refs}
 	if len(request.Refs) > 0 {
 		request.Filters = nil // they apply to searches
 	}
@@ -97,28 +87,13 @@ func (m *Model) chatRequest(query client.Query) (request wire.ChatRequest, agent
 	return request, m.target.Agent.Name
 }
 
-// chatAgent puts the number of an agent into a request that begins a session.
-func chatAgent(ctx context.Context, c *client.Client, request wire.ChatRequest, agent string) (wire.ChatRequest, error) {
-	if agent == "" || request.ChatSessionInfo == nil {
-		return request, nil
-	}
-	id, err := c.AgentID(ctx, agent)
-	if err != nil {
-		return request, err
-	}
-	info := *request.ChatSessionInfo
-	info.PersonaID = id
-	request.ChatSessionInfo = &info
-	return request, nil
-}
-
 // openAnswer asks for an answer to the query, over the marked passages if some of the results are marked.
 func (m *Model) openAnswer() tea.Cmd {
-	query, marked := m.box.Query(), m.markedShown()
-	if !m.asksOverMarked() {
-		return m.answerTo(query, nil)
+	var over []state.Passage
+	if m.asksOverMarked() {
+		over = m.markedShown()
 	}
-	return m.answerTo(query, marked)
+	return m.answerTo(m.box.Query(), over)
 }
 
 // answerTo asks for an answer over passages, or else over what is found, or shows the thread that the question belongs
@@ -216,7 +191,7 @@ func cannotAskCollection(m *Model) string {
 func (m *Model) askCollection() tea.Cmd {
 	marks := m.marks()
 	open := m.openPrompt("Ask over "+text.Count(len(marks), "marked passage"), "question", m.search.question(), func(question string) tea.Cmd {
-		if !client.ParseQuery(question, m.now()).HasWords() {
+		if !m.parse(question).HasWords() {
 			m.warn("not asked: type a question")
 			return nil
 		}
