@@ -131,9 +131,6 @@ func (c *Changes) ids() []string {
 	return ids
 }
 
-// Refusal is a document that a follower could not index, or not all of it, and why.
-type Refusal struct{ ID, Reason string }
-
 // Unindexed returns the ids of documents that a follower at a position does not have as they are: those that it could
 // not index, then those that were changed behind the position; at most limit.
 func (s *Store) Unindexed(ctx context.Context, name string, position int64, limit int) ([]string, error) {
@@ -144,13 +141,13 @@ func (s *Store) Unindexed(ctx context.Context, name string, position int64, limi
 }
 
 // Refused returns the documents that a follower could not index, at most limit, and their number.
-func (s *Snapshot) Refused(ctx context.Context, name string, limit int) (list []Refusal, total int, err error) {
+func (s *Snapshot) Refused(ctx context.Context, name string, limit int) (list []index.Unindexed, total int, err error) {
 	err = s.locked(func() error {
 		if err := sqldb.GetWhole(ctx, s.tx, []any{&total},
 			"SELECT count(*) FROM refusals WHERE follower = ?", name); err != nil || total == 0 {
 			return err
 		}
-		list, err = sqldb.SelectWhole(ctx, s.tx, func(r *Refusal) []any { return []any{&r.ID, &r.Reason} },
+		list, err = sqldb.SelectWhole(ctx, s.tx, func(d *index.Unindexed) []any { return []any{&d.ID, &d.Reason} },
 			"SELECT document, reason FROM refusals WHERE follower = ? ORDER BY document LIMIT ?", name, limit)
 		return err
 	})
@@ -193,7 +190,7 @@ func (s *Store) Lease(ctx context.Context, name, holder string, until time.Time)
 // Advance stores that the holder of a lease has applied changes but for refused documents, of parts of what follows to
 // which ones, and extends the lease. ok is false if another process has it: what was applied is applied again, which
 // changes nothing.
-func (s *Store) Advance(ctx context.Context, name, holder string, applied *Changes, refused []Refusal, parts []string, until time.Time) (ok bool, err error) {
+func (s *Store) Advance(ctx context.Context, name, holder string, applied *Changes, refused []index.Unindexed, parts []string, until time.Time) (ok bool, err error) {
 	rows := make([][]any, len(refused))
 	for i, r := range refused {
 		rows[i] = []any{name, r.ID, r.Reason}

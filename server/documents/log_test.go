@@ -59,7 +59,7 @@ func testRefusals(t *testing.T, options Options) {
 	defer store.Close()
 	put(t, store, page("a", "one"), page("b", "two"), page("c", "three"))
 	later := time.Now().Add(time.Hour)
-	advance := func(refused ...Refusal) (position int64) {
+	advance := func(refused ...index.Unindexed) (position int64) {
 		t.Helper()
 		position, ok, err := store.Lease(ctx, "f", "me", later)
 		if err != nil || !ok {
@@ -98,7 +98,7 @@ func testRefusals(t *testing.T, options Options) {
 			t.Errorf("not indexed: %q, %v, want %q", got, err, unindexed)
 		}
 	}
-	last := advance(Refusal{"b", "too long"}, Refusal{"c", "too wide"})
+	last := advance(index.Unindexed{ID: "b", Reason: "too long"}, index.Unindexed{ID: "c", Reason: "too wide"})
 	expect(last, []string{"b", "c"}, "b", "c")
 	put(t, store, page("b", "changed"), page("d", "four"))
 	expect(last, []string{"b", "c"}, "b", "c", "b", "d")
@@ -108,7 +108,7 @@ func testRefusals(t *testing.T, options Options) {
 		t.Fatal(err)
 	}
 	expect(last, []string{"c"}, "c", "c")
-	advance(Refusal{"c", "too wide"})
+	advance(index.Unindexed{ID: "c", Reason: "too wide"})
 	if _, err := store.Write(ctx, index.Batch{Delete: []string{"c"}}); err != nil {
 		t.Fatal(err)
 	}

@@ -440,7 +440,7 @@ type Suggestions struct {
 // Title is a document's title and id.
 type Title struct{ Title, DocumentID string }
 
-// Unindexed is a document that the engine did not take, and why.
+// Unindexed is a document that the engine did not take, or not all of it, and why.
 type Unindexed struct{ ID, Reason string }
 
 // Stats describe a tenant's library.

@@ -185,7 +185,7 @@ func (x *Index) step(ctx context.Context, class, model string, first bool) (done
 
 // apply makes the objects what they are after some changes, and returns documents that Weaviate does not take. Applying
 // changes twice changes nothing.
-func (w *writer) apply(ctx context.Context, model string, changes *documents.Changes) ([]documents.Refusal, error) {
+func (w *writer) apply(ctx context.Context, model string, changes *documents.Changes) ([]index.Unindexed, error) {
 	if err := w.remove(ctx, anyOf, changes.Removed); err != nil {
 		return nil, err
 	}

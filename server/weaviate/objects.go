@@ -203,7 +203,7 @@ type batch struct {
 	*writer
 	queued  []queued
 	bytes   int
-	refused []documents.Refusal
+	refused []index.Unindexed
 }
 
 // queued is an object of a document.
@@ -273,9 +273,9 @@ func (b *batch) send(ctx context.Context, list []queued) error {
 
 // refuse sets a document aside.
 func (b *batch) refuse(document, reason string) {
-	if !slices.ContainsFunc(b.refused, func(r documents.Refusal) bool { return r.ID == document }) {
+	if !slices.ContainsFunc(b.refused, func(r index.Unindexed) bool { return r.ID == document }) {
 		reason = text.Shorten(strings.ToValidUTF8(strings.ReplaceAll(reason, "\x00", ""), "\uFFFD"), maxReason)
-		b.refused = append(b.refused, documents.Refusal{ID: document, Reason: reason})
+		b.refused = append(b.refused, index.Unindexed{ID: document, Reason: reason})
 	}
 }
 

@@ -40,7 +40,7 @@ func (x *Index) sure() bool { return time.Since(time.Unix(0, x.unsure.Load())) >
 
 // write applies changes on all replicas that run, or, if one of them fails, on most.
 func (x *Index) write(ctx context.Context, class, model string, changes *documents.Changes) (*writer,
-	[]documents.Refusal, error) {
+	[]index.Unindexed, error) {
 	if x.replicated() && x.sure() {
 		w := &writer{x: x, class: class, level: pb.ConsistencyLevel_CONSISTENCY_LEVEL_ALL}
 		refused, err := w.apply(ctx, model, changes)

@@ -104,11 +104,7 @@ func (s *snapshot) Stats(ctx context.Context) (index.Stats, error) {
 	if err != nil {
 		return stats, err
 	}
-	refused, total, err := s.Refused(ctx, s.index.follower(s.class), maxListed)
-	stats.Unindexed = total
-	for _, r := range refused {
-		stats.UnindexedFirst = append(stats.UnindexedFirst, index.Unindexed(r))
-	}
+	stats.UnindexedFirst, stats.Unindexed, err = s.Refused(ctx, s.index.follower(s.class), maxListed)
 	return stats, err
 }
 
