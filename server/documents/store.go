@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"embed"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -132,8 +131,7 @@ func inSchema(address, tenant string) (string, error) {
 		return "", errors.New("directory.url is not a valid address")
 	}
 	if !regexp.MustCompile(`^[a-z0-9]{1,16}$`).MatchString(tenant) {
-		sum := sha256.Sum256([]byte(tenant))
-		tenant = hex.EncodeToString(sum[:12])
+		tenant = fmt.Sprintf("%.12x", sha256.Sum256([]byte(tenant)))
 	}
 	parameters := given.Query()
 	schema := cmp.Or(parameters.Get("search_path"), "quarry") + "_documents_" + tenant

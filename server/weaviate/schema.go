@@ -3,7 +3,6 @@ package weaviate
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -56,8 +55,7 @@ func className(model string) string {
 	if model == "" {
 		return classPrefix + schemaVersion
 	}
-	sum := sha256.Sum256([]byte(model))
-	return classPrefix + schemaVersion + "_" + hex.EncodeToString(sum[:6])
+	return fmt.Sprintf("%s%s_%.6x", classPrefix, schemaVersion, sha256.Sum256([]byte(model)))
 }
 
 // usable reports whether a collection has the properties of this version.
@@ -244,8 +242,7 @@ func (c *client) removeEmpty(ctx context.Context, class string) error {
 // take are hashed.
 func tenantName(tenant, store string) string {
 	if !regexp.MustCompile(`^[A-Za-z0-9_-]{1,48}$`).MatchString(tenant) {
-		sum := sha256.Sum256([]byte(tenant))
-		tenant = "h-" + hex.EncodeToString(sum[:16])
+		tenant = fmt.Sprintf("h-%.16x", sha256.Sum256([]byte(tenant)))
 	}
 	return tenant + "-" + store[:min(8, len(store))]
 }
