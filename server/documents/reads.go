@@ -141,26 +141,41 @@ func (r *Reads) Texts(ctx context.Context, ranges []index.Range, access index.Ac
 	return texts, err
 }
 
-// Passage returns a document with one of its chunks alone. fault.ErrNotFound if access does not admit it, or the chunk
-// cannot be read.
-func (r *Reads) Passage(ctx context.Context, id string, chunk int, access index.Access) (index.Document, error) {
-	described, err := r.Documents(ctx, []string{id}, access)
-	if err != nil {
-		return index.Document{}, err
+// Likeness returns what index.Snapshot's Like does, of a passage that can be read. rare returns the words of a text that
+// few documents contain.
+func (r *Reads) Likeness(ctx context.Context, id string, chunk int, access index.Access, rare func(text string) ([]string, error)) (
+	found index.Likeness, err error) {
+	var passage index.Document
+	err = r.Read(func(from *Reader) error {
+		rows, err := r.admitted(ctx, from, access, id)
+		if err != nil {
+			return err
+		}
+		if row := rows[0]; row != nil && !row.Damaged && chunk >= 0 && chunk < row.ChunkCount {
+			c := rangeOf(row, chunk, chunk)
+			err = from.fill(ctx, c)
+			r.noteChunks(row, chunk, c.chunks)
+			passage = row.Document
+			passage.Chunks = c.chunks
+		}
+		if err == nil && (passage.Chunks == nil || passage.Chunks[0].Damaged) {
+			err = fmt.Errorf("passage %d of %q: %w", chunk, id, fault.ErrNotFound)
+		}
+		if err != nil {
+			return err
+		}
+		model, err := CurrentModel(ctx, from)
+		if err != nil || model.Name == "" {
+			return err
+		}
+		vectors, err := model.Vectors(ctx, from, []string{EmbeddedText(&passage, 0)})
+		found.Vector = index.Vector{Model: model.Name, Values: vectors[0]}
+		return err
+	})
+	if err == nil {
+		found.Words, err = rare(passage.Title + "\n\n" + passage.Chunks[0].Text)
 	}
-	var chunks []index.Chunk
-	if len(described) > 0 && !described[0].Damaged && chunk >= 0 {
-		chunks, err = r.Chunks(ctx, id, chunk, chunk, access)
-	}
-	if err == nil && (len(chunks) == 0 || chunks[0].Damaged) {
-		err = fmt.Errorf("passage %d of %q: %w", chunk, id, fault.ErrNotFound)
-	}
-	if err != nil {
-		return index.Document{}, err
-	}
-	document := described[0].Document
-	document.Chunks = chunks
-	return document, nil
+	return found, err
 }
 
 // DocumentIDs implements index.Snapshot. The ids ascend.

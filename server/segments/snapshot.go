@@ -170,6 +170,13 @@ func (s *snapshot) Suggest(ctx context.Context, prefix string, access index.Acce
 	})
 }
 
+// Like implements index.Snapshot.
+func (s *snapshot) Like(ctx context.Context, id string, chunk int, access index.Access) (index.Likeness, error) {
+	return s.Likeness(ctx, id, chunk, access, func(text string) ([]string, error) {
+		return ask(ctx, s, func(searcher *lexical.Searcher) ([]string, error) { return searcher.RareWords(ctx, text, access) })
+	})
+}
+
 // read calls f with the snapshot's view, whose transaction it may use.
 func (s *snapshot) read(f func(*view) error) error {
 	s.open.RLock()

@@ -218,22 +218,10 @@ func (s *snapshot) Suggest(ctx context.Context, prefix string, access index.Acce
 }
 
 // Like implements index.Snapshot.
-func (s *snapshot) Like(ctx context.Context, id string, chunk int, access index.Access) (found index.Likeness, err error) {
-	passage, err := s.Passage(ctx, id, chunk, access)
-	if err != nil {
-		return found, err
-	}
-	if found.Vector.Model = s.State.Model; found.Vector.Model != "" {
-		text := documents.EmbeddedText(&passage, 0)
-		vectors, err := s.index.Store.Embeddings(ctx, found.Vector.Model, []string{text})
-		if err != nil {
-			return found, err
-		}
-		found.Vector.Values = vectors[0]
-	}
-	r := s.reach(ctx, access)
-	found.Words, err = s.searcher(r).RareWords(ctx, passage.Title+"\n\n"+passage.Chunks[0].Text, access)
-	return found, err
+func (s *snapshot) Like(ctx context.Context, id string, chunk int, access index.Access) (index.Likeness, error) {
+	return s.Likeness(ctx, id, chunk, access, func(text string) ([]string, error) {
+		return s.searcher(s.reach(ctx, access)).RareWords(ctx, text, access)
+	})
 }
 
 // Nearest implements index.Snapshot.
