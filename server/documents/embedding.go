@@ -39,6 +39,7 @@ func (s *Store) Embed(ctx context.Context, pass index.Embedding) error {
 		switch {
 		case len(waiting) > 0:
 		case len(rows) == 0:
+			s.Stored(ctx)
 			return nil
 		default:
 			before = rows[len(rows)-1].Number

@@ -60,7 +60,8 @@ type Store struct {
 
 // Open opens or creates a store. Errors: those of sqlite.Open or postgres.Pool.Store.
 func Open(ctx context.Context, options Options) (*Store, error) {
-	s := &Store{Tables: Tables{Log: cmp.Or(options.Log, slog.New(slog.DiscardHandler)), Now: options.Now}}
+	s := &Store{Tables: Tables{Log: cmp.Or(options.Log, slog.New(slog.DiscardHandler)), Now: options.Now,
+		Stored: func(context.Context) {}}}
 	s.PackWithDictionaries()
 	if s.Now == nil {
 		s.Now = time.Now

@@ -35,6 +35,8 @@ type Tables struct {
 	Isolation *sql.TxOptions // of transactions that only read; nil: as the database has it
 	// Engine calls Apply with what the engine adds to a write.
 	Engine func(ctx context.Context, changes []Change, cursors map[string]string) (index.Written, error)
+	// Stored is called after documents have changed, to wait for what follows them.
+	Stored func(ctx context.Context)
 
 	opened string // which store; empty: another one may take its place
 }
@@ -199,7 +201,11 @@ func (s *Tables) Write(ctx context.Context, batch index.Batch) (written index.Wr
 		return written, fmt.Errorf("write to the library: %w", err)
 	}
 	if !batch.DryRun {
-		return s.Engine(ctx, changes, batch.Cursors)
+		written, err = s.Engine(ctx, changes, batch.Cursors)
+		if written.Added+written.Updated+written.Removed > 0 {
+			s.Stored(ctx)
+		}
+		return written, err
 	}
 	err = s.Read(ctx, func(tx sqldb.Querier) error {
 		plan, err := s.Reader(tx).Plan(ctx, changes, nil)
@@ -218,12 +224,15 @@ const patchesAtOnce = 256
 // others.
 func (s *Tables) UpdateAccess(ctx context.Context, patches []index.AccessPatch) (total int, err error) {
 	for some := range slices.Chunk(patches, patchesAtOnce) {
-		written, err := s.Engine(ctx, accessChanges(some), nil)
-		if total += written.Updated; err != nil {
-			return total, err
+		written, failure := s.Engine(ctx, accessChanges(some), nil)
+		if total, err = total+written.Updated, failure; err != nil {
+			break
 		}
 	}
-	return total, nil
+	if total > 0 {
+		s.Stored(ctx)
+	}
+	return total, err
 }
 
 // Apply stores changes, bookkeeping entries and what an engine has beside them in one transaction.

@@ -63,14 +63,7 @@ func NewLocal(ctx context.Context, store *documents.Store, options Options, appl
 		own: new(follower), wait: followWait}
 	l.used.Store(time.Now().UnixNano())
 	store.MayBeReplaced() // stepTo replaces the index
-	apply := store.Engine
-	store.Engine = func(ctx context.Context, changes []documents.Change, cursors map[string]string) (index.Written, error) {
-		written, err := apply(ctx, changes, cursors)
-		if err == nil {
-			l.afterwards(ctx)
-		}
-		return written, err
-	}
+	store.Stored = l.afterwards
 	l.mutex.Lock() // what runs in the background begins with segments
 	defer l.mutex.Unlock()
 	l.background = documents.Follow(ctx, l.options.Log, "the index of this server", l.follow, l.lookPause)

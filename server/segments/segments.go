@@ -84,7 +84,7 @@ func Open(ctx context.Context, options Options) (*Index, error) {
 	}
 	x := &Index{db: db, source: options.source}
 	x.Tables = documents.Tables{DB: db, Packer: documents.NewPacker(nil), Engine: x.apply,
-		Log: cmp.Or(options.Log, slog.New(slog.DiscardHandler)), Now: options.Now}
+		Log: cmp.Or(options.Log, slog.New(slog.DiscardHandler)), Now: options.Now, Stored: func(context.Context) {}}
 	if x.vectorStore = &x.Tables; x.source != nil {
 		x.vectorStore = &x.source.of.Tables
 	}

@@ -109,6 +109,7 @@ func (x *Index) start(ctx context.Context, tenant string) error {
 	} else if err != nil { // documents can be stored, and are indexed later
 		x.log.Warn("Weaviate is not available", "error", err)
 	}
+	x.Store.Stored = x.await
 	x.following = documents.Follow(ctx, x.log, "Weaviate", x.follow, func() time.Duration { return lookAfter })
 	return nil
 }
@@ -139,25 +140,6 @@ func (x *Index) Close() error {
 	x.following.Close()
 	x.release()
 	return errors.Join(x.client.close(), x.Store.Close())
-}
-
-// Write implements index.Index: it returns when the batch is in the database, and most often when it is in Weaviate,
-// too.
-func (x *Index) Write(ctx context.Context, batch index.Batch) (index.Written, error) {
-	written, err := x.Store.Write(ctx, batch)
-	if err == nil && !batch.DryRun && written.Added+written.Updated+written.Removed > 0 {
-		x.await(ctx)
-	}
-	return written, err
-}
-
-// UpdateAccess implements index.Index.
-func (x *Index) UpdateAccess(ctx context.Context, patches []index.AccessPatch) (int, error) {
-	n, err := x.Store.UpdateAccess(ctx, patches)
-	if n > 0 {
-		x.await(ctx)
-	}
-	return n, err
 }
 
 // await waits a while until the log is applied. Failing that is no failure of the change: searches read the rest of the
@@ -235,15 +217,6 @@ func (x *Index) position(ctx context.Context) (int64, error) {
 	defer shown.Close()
 	_, position, err := x.searched(ctx, shown)
 	return position, err
-}
-
-// Embed implements index.Index.
-func (x *Index) Embed(ctx context.Context, pass index.Embedding) error {
-	err := x.Store.Embed(ctx, pass)
-	if err == nil {
-		x.await(ctx)
-	}
-	return err
 }
 
 // Check implements index.Index: it checks the database. What Weaviate has is candidates, and is checked with each
