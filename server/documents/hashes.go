@@ -1,10 +1,8 @@
 package documents
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
-	"slices"
 
 	"quarry/server/sqldb"
 )
@@ -19,50 +17,37 @@ func (s *Tables) Hashed(ctx context.Context, hash uint32) ([]string, error) {
 }
 
 // Rehash implements index.Index.
-func (s *Tables) Rehash(ctx context.Context, hash func(id string) uint32) (int, error) {
-	var all []hashRow
-	err := s.Change(ctx, func(tx *sqldb.Tx) {
-		all = nil
-		stored, err := sqldb.SelectWhole(ctx, tx, (*hashRow).columns,
-			"SELECT hash, document FROM hashes ORDER BY hash, document")
+func (s *Tables) Rehash(ctx context.Context, hash func(id string) uint32) (documents int, err error) {
+	type hashRow struct {
+		hash     uint32
+		document int64
+	}
+	err = s.Change(ctx, func(tx *sqldb.Tx) {
+		stored, err := sqldb.SelectWhole(ctx, tx, func(r *hashRow) []any { return []any{&r.hash, &r.document} },
+			"SELECT hash, document FROM hashes")
 		tx.Fail(err)
+		isWrong := make(map[hashRow]bool, len(stored))
+		for _, row := range stored {
+			isWrong[row] = true
+		}
+		var gone, added [][]any
+		documents = 0
 		tx.Fail(sqldb.EachWhole(ctx, tx, func(row *sql.Rows) error {
-			var one hashRow
-			id := ""
+			one, id := hashRow{}, ""
 			err := row.Scan(&one.document, &id)
-			one.hash = hash(id)
-			all = append(all, one)
+			if one.hash = hash(id); !isWrong[one] {
+				added = append(added, []any{one.hash, one.document})
+			}
+			delete(isWrong, one)
+			documents++
 			return err
 		}, "SELECT row, id FROM documents"))
-		slices.SortFunc(all, hashRow.compare)
-		changeHashes(tx, without(stored, all), without(all, stored))
+		for row := range isWrong {
+			gone = append(gone, []any{row.hash, row.document})
+		}
+		changeHashes(tx, gone, added)
 	})
-	return len(all), err
-}
-
-// hashRow is a row of the table hashes.
-type hashRow struct {
-	hash     uint32
-	document int64
-}
-
-func (r *hashRow) columns() []any { return []any{&r.hash, &r.document} }
-
-func (r hashRow) compare(other hashRow) int {
-	return cmp.Or(cmp.Compare(r.hash, other.hash), cmp.Compare(r.document, other.document))
-}
-
-// without returns the rows that are not among others. Both ascend.
-func without(rows, others []hashRow) (rest [][]any) {
-	for _, row := range rows {
-		for len(others) > 0 && others[0].compare(row) < 0 {
-			others = others[1:]
-		}
-		if len(others) == 0 || others[0] != row {
-			rest = append(rest, []any{row.hash, row.document})
-		}
-	}
-	return rest
+	return documents, err
 }
 
 // changeHashes removes and inserts rows of the table hashes.
