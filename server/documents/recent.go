@@ -9,14 +9,50 @@ import (
 	"quarry/server/index"
 )
 
-// recent keeps what snapshots read last, as answers to one typed word after another show the same passages. Nothing in
-// it ever changes: a row is that of a version, and a chunk that of its place and the hash of its document's chunks, as
-// its seal is. What cannot be read is not kept, as it may be repaired.
-type recent struct {
+// Recent keeps what was used last within a number of bytes. It is safe for concurrent use.
+type Recent[K comparable, V any] struct {
+	most int
+	size func(V) int // of memory, about
+
 	mutex   sync.Mutex
-	entries *simplelru.LRU[string, recentEntry]
+	entries *simplelru.LRU[K, V]
 	bytes   int
 }
+
+// NewRecent returns an empty Recent.
+func NewRecent[K comparable, V any](most int, size func(V) int) *Recent[K, V] {
+	entries, _ := simplelru.NewLRU[K, V](math.MaxInt, nil) // a positive size is no error
+	return &Recent[K, V]{most: most, size: size, entries: entries}
+}
+
+// Get returns a value, if it is kept.
+func (r *Recent[K, V]) Get(key K) (V, bool) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return r.entries.Get(key)
+}
+
+// Add keeps a value in the place of what was not used for longest, unless its key has one or it would take much of the
+// room alone.
+func (r *Recent[K, V]) Add(key K, value V) {
+	const share = 64
+	size := r.size(value)
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if size > r.most/share || r.entries.Contains(key) {
+		return
+	}
+	r.entries.Add(key, value)
+	for r.bytes += size; r.bytes > r.most; {
+		_, oldest, _ := r.entries.RemoveOldest()
+		r.bytes -= r.size(oldest)
+	}
+}
+
+// recent is what snapshots read last, as answers to one typed word after another show the same passages. Nothing in it
+// ever changes: a row is that of a version, and a chunk that of its place and the hash of its document's chunks, as its
+// seal is. What cannot be read is not kept, as it may be repaired.
+type recent = Recent[string, recentEntry]
 
 // recentEntry is a row or a chunk.
 type recentEntry struct {
@@ -28,8 +64,6 @@ type recentEntry struct {
 const (
 	// recentBytes bounds what is kept of a library: the rows and half of the passages of a handbook of 6 MB.
 	recentBytes = 4 << 20
-	// recentLargest bounds what is kept of one document or chunk.
-	recentLargest = 64 << 10
 	// recentRun chunks that are read together are a passage and what surrounds it; more are a whole document.
 	recentRun = 8
 	// rowBytes, chunkBytes and itemBytes are what a row, a chunk and an item of a list take beside their texts.
@@ -37,33 +71,21 @@ const (
 )
 
 func newRecent() *recent {
-	entries, _ := simplelru.NewLRU[string, recentEntry](math.MaxInt, nil) // a positive size is no error
-	return &recent{entries: entries}
+	return NewRecent[string](recentBytes, func(e recentEntry) int { return e.bytes })
 }
 
 // kept returns what snapshots have read; nothing if it is not kept, or the reader is not that of a snapshot.
 func (r *Reader) kept(key string) (entry recentEntry) {
 	if r.version != "" {
-		recent := r.Packer.recent
-		recent.mutex.Lock()
-		defer recent.mutex.Unlock()
-		entry, _ = recent.entries.Get(key)
+		entry, _ = r.Packer.recent.Get(key)
 	}
 	return entry
 }
 
-// keep keeps what a snapshot has read, and nobody changes from then on, in the place of what was not used for longest.
+// keep keeps what a snapshot has read, and nobody changes from then on.
 func (r *Reader) keep(key string, entry recentEntry) {
-	recent := r.Packer.recent
-	recent.mutex.Lock()
-	defer recent.mutex.Unlock()
-	if r.version == "" || entry.bytes > recentLargest || recent.entries.Contains(key) {
-		return
-	}
-	recent.entries.Add(key, entry)
-	for recent.bytes += entry.bytes; recent.bytes > recentBytes; {
-		_, oldest, _ := recent.entries.RemoveOldest()
-		recent.bytes -= oldest.bytes
+	if r.version != "" {
+		r.Packer.recent.Add(key, entry)
 	}
 }
 

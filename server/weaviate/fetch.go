@@ -316,7 +316,7 @@ func (s *snapshot) analysed(ctx context.Context, ids []string, access index.Acce
 	readers := make(map[string]*segment.Reader, len(versions))
 	var unknown []string
 	for id, changed := range versions {
-		if reader, ok := s.index.analysed.get(version{id, changed}); ok {
+		if reader, ok := s.index.analysed.Get(version{id, changed}); ok {
 			readers[id] = reader
 		} else {
 			unknown = append(unknown, id)
@@ -350,7 +350,7 @@ func (s *snapshot) analysed(ctx context.Context, ids []string, access index.Acce
 // stored.
 func (s *snapshot) segment(ctx context.Context, v version, packed []byte) (*segment.Reader, error) {
 	if reader, err := s.index.Store.Segment(v.id, packed); err == nil {
-		s.index.analysed.add(v, reader)
+		s.index.analysed.Add(v, reader)
 		return reader, nil
 	}
 	documents, err := s.Whole(ctx, []string{v.id})
@@ -363,7 +363,7 @@ func (s *snapshot) segment(ctx context.Context, v version, packed []byte) (*segm
 	}
 	reader, err := segment.Open(v.id, data)
 	if err == nil {
-		s.index.analysed.add(v, reader)
+		s.index.analysed.Add(v, reader)
 	}
 	return reader, err
 }

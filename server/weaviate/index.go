@@ -36,9 +36,9 @@ const (
 	settlePause = 20 * time.Millisecond
 	// settleLook is how often it does so while changes are applied.
 	settleLook = 500 * time.Millisecond
-	// cachedBytes of documents are kept as they are searched, of each at most a share.
+	// cachedBytes of documents are kept as they are searched, each with about readerBytes beside its data.
 	cachedBytes = 64 << 20
-	cachedShare = 64
+	readerBytes = 4 << 10
 )
 
 // Options are where the documents and the cluster are.
@@ -55,7 +55,7 @@ type Index struct {
 	tenant   string
 	holder   string // of leases
 	log      *slog.Logger
-	analysed cache
+	analysed *documents.Recent[version, *segment.Reader]
 	words    vocabulary
 	counts   *lru.Cache[countedTerm, segment.TermCounts]
 	changes  int      // documents that are read from the log; replaced in tests
@@ -83,8 +83,8 @@ func Open(ctx context.Context, store *documents.Store, options Options) (*Index,
 	}
 	x := &Index{Store: store, client: c, holder: uuid.NewString(), changes: maxChanged, log: options.Log}
 	x.log = cmp.Or(x.log, slog.New(slog.DiscardHandler))
-	x.analysed.known, _ = lru.New[version, *segment.Reader](cachedBytes / readerBytes) // a positive size is no error
-	x.counts, _ = lru.New[countedTerm, segment.TermCounts](maxTerms)
+	x.analysed = documents.NewRecent[version](cachedBytes, func(r *segment.Reader) int { return r.Size() + readerBytes })
+	x.counts, _ = lru.New[countedTerm, segment.TermCounts](maxTerms) // a positive size is no error
 	if err := x.start(ctx, options.Tenant); err != nil {
 		return nil, errors.Join(err, c.close())
 	}

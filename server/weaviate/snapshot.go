@@ -4,9 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"sync"
 
-	lru "github.com/hashicorp/golang-lru/v2"
 	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
 
 	"quarry/server/documents"
@@ -314,34 +312,6 @@ func (r *reach) changedNear(wanted index.Vector) (hits []index.Hit, err error) {
 		}
 	}
 	return hits, nil
-}
-
-// readerBytes is about what an open segment takes beside its data.
-const readerBytes = 4 << 10
-
-// cache keeps the segments of documents that were searched last, up to cachedBytes.
-type cache struct {
-	mutex sync.Mutex // for bytes
-	known *lru.Cache[version, *segment.Reader]
-	bytes int
-}
-
-func (c *cache) get(v version) (*segment.Reader, bool) { return c.known.Get(v) }
-
-func (c *cache) add(v version, reader *segment.Reader) {
-	size := reader.Size() + readerBytes
-	if size > cachedBytes/cachedShare {
-		return
-	}
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	if found, _ := c.known.ContainsOrAdd(v, reader); found {
-		return
-	}
-	for c.bytes += size; c.bytes > cachedBytes; {
-		_, oldest, _ := c.known.RemoveOldest()
-		c.bytes -= oldest.Size() + readerBytes
-	}
 }
 
 // countedTerm is a term in one version of the library.
