@@ -87,14 +87,9 @@ func (x *Index) trySalvage(ctx context.Context, path string) error {
 		return err
 	}
 	defer func() { _ = removeDatabase(made) }()
-	connection, err := x.db.Reader.Conn(ctx)
-	if err != nil {
-		return sqldb.Explain(err)
-	}
-	defer func() { _ = connection.Close() }()
-	before, err := dataVersion(ctx, connection)
-	if err != nil {
-		return err
+	before, ok := x.db.Version(ctx)
+	if !ok {
+		return fmt.Errorf("read the version of %s: %w", path, fault.ErrDamaged)
 	}
 	readable, err := sqlite.Open(ctx, databaseAt(made))
 	if err != nil {
@@ -104,18 +99,11 @@ func (x *Index) trySalvage(ctx context.Context, path string) error {
 		return err
 	}
 	return x.db.Replace(ctx, made, func() error {
-		after, err := dataVersion(ctx, connection)
-		if err == nil && after != before {
-			err = documents.ErrOvertaken
+		if after, _ := x.db.Version(ctx); after != before { // another connection has committed
+			return documents.ErrOvertaken
 		}
-		return err
+		return nil
 	})
-}
-
-// dataVersion changes when another connection commits.
-func dataVersion(ctx context.Context, connection *sql.Conn) (version int64, err error) {
-	err = connection.QueryRowContext(ctx, "PRAGMA data_version").Scan(&version)
-	return version, sqldb.Explain(err)
 }
 
 func removeDatabase(path string) error {
