@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"github.com/google/uuid"
 	driver "modernc.org/sqlite"
 
 	"quarry/server/fault"
@@ -24,28 +23,22 @@ func (db *DB) Copy(ctx context.Context, source *sql.Conn) (*DB, error) {
 	if !db.InMemory() {
 		return nil, fmt.Errorf("copy %s: only databases in memory are copied", db.path)
 	}
-	timeout := []string{strconv.FormatInt(DefaultBusyTimeout.Milliseconds(), 10)}
-	name, reader := "quarry-"+uuid.NewString(), url.Values{"_busy_timeout": timeout, "_query_only": {"1"}}
-	result := &DB{readOnly: true, newest: db.newest}
-	if err := result.connectMemory(ctx, name, reader, reader); err != nil {
+	result, name, err := openMemory(ctx, Options{ReadOnly: true, BusyTimeout: DefaultBusyTimeout})
+	if err != nil {
 		return nil, fmt.Errorf("copy %s: %w", db.name(), err)
 	}
-	target := memoryURI(name, url.Values{"_busy_timeout": timeout})
-	err := source.Raw(func(connection any) error { return backup(connection, target) })
+	result.newest = db.newest
+	target := fileURI(name, url.Values{"vfs": {"memdb"}})
+	err = source.Raw(func(from any) error { return backup(from, target) })
 	if err != nil {
 		return nil, errors.Join(sqldb.Explain(fmt.Errorf("copy %s: %w", db.name(), err)), result.Close())
 	}
 	return result, nil
 }
 
-func backup(connection any, target string) error {
-	source, ok := connection.(interface {
-		NewBackup(string) (*driver.Backup, error)
-	})
-	if !ok {
-		return errors.New("the driver cannot copy a database")
-	}
-	copying, err := source.NewBackup(target)
+// backup copies the database of a connection of a pool.
+func backup(from any, target string) error {
+	copying, err := from.(*connection).NewBackup(target)
 	if err != nil {
 		return err
 	}
@@ -104,7 +97,7 @@ func (db *DB) CopyDamaged(ctx context.Context, path string, schema *DB) (*sql.DB
 		return nil, sqldb.Explain(fmt.Errorf("copy %s: %w", db.name(), err))
 	}
 	defer func() { _ = source.Close() }()
-	err = source.Raw(func(connection any) error { return backup(connection, fileURI(path, url.Values{"mode": {"rwc"}})) })
+	err = source.Raw(func(from any) error { return backup(from, fileURI(path, url.Values{"mode": {"rwc"}})) })
 	if err != nil {
 		return nil, sqldb.Explain(fmt.Errorf("copy %s: %w", db.name(), err))
 	}

@@ -82,12 +82,10 @@ func Open(ctx context.Context, options Options) (*DB, error) {
 	if options.BusyTimeout == 0 {
 		options.BusyTimeout = DefaultBusyTimeout
 	}
-	var (
-		db  *DB
-		err error
-	)
+	var db *DB
+	var err error
 	if options.Path == "" {
-		db, err = openMemory(ctx, options)
+		db, _, err = openMemory(ctx, options)
 	} else {
 		db, err = openFile(options)
 	}
@@ -148,21 +146,16 @@ func (db *DB) Update(ctx context.Context, change func(*sql.Tx) error) error {
 	if db.readOnly {
 		return fault.ErrReadOnly
 	}
+	var tx *sql.Tx
 	conn, err := db.Writer.Conn(ctx)
-	if err != nil {
-		return sqldb.Explain(fmt.Errorf("begin to write %s: %w", db.name(), err))
+	if err == nil {
+		defer func() { _ = conn.Close() }()
+		tx, err = db.begin(ctx, conn)
 	}
-	defer func() { _ = conn.Close() }()
-	tx, err := db.begin(ctx, conn)
 	if err != nil {
 		return sqldb.Explain(fmt.Errorf("begin to write %s: %w", db.name(), err))
 	}
 	defer func() { _ = tx.Rollback() }()
-	if db.InMemory() { // a commit waits for readers, which one to a file does not, and cannot be tried again
-		if err := setBusyTimeout(ctx, tx, db.busyTimeout); err != nil {
-			return sqldb.Explain(fmt.Errorf("begin to write %s: %w", db.name(), err))
-		}
-	}
 	if db.newest > 0 {
 		version, err := db.userVersion(ctx, tx)
 		if err == nil && version > db.newest {
@@ -190,6 +183,11 @@ func (db *DB) begin(ctx context.Context, conn *sql.Conn) (tx *sql.Tx, err error)
 		tx, err = conn.BeginTx(ctx, nil)
 		return sqldb.Explain(err)
 	})
+	if err == nil && db.InMemory() { // a commit waits for readers, which one to a file does not, and cannot be tried again
+		if err = setBusyTimeout(ctx, tx, db.busyTimeout); err != nil {
+			_ = tx.Rollback()
+		}
+	}
 	return tx, err
 }
 
@@ -233,7 +231,7 @@ func openFile(options Options) (*DB, error) {
 			return nil, err
 		}
 	}
-	if err := db.openPools(options, immutable); err != nil {
+	if err := db.connect(path, options, immutable); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
@@ -282,36 +280,35 @@ func canBeImmutable(path string) (bool, error) {
 	return false, nil
 }
 
-func (db *DB) openPools(options Options, immutable bool) error {
-	timeout := []string{strconv.FormatInt(options.BusyTimeout.Milliseconds(), 10)}
+// connect connects to a file, or to a database in memory that all connections of this process share by name.
+func (db *DB) connect(name string, options Options, immutable bool) (err error) {
 	// writable_schema makes a truncated file readable.
-	reader := url.Values{"mode": {"rw"}, "_busy_timeout": timeout, "_query_only": {"1"},
-		"_pragma": {"temp_store(MEMORY)", "writable_schema(1)"}}
-	writer := url.Values{"mode": {"rw"}, "_busy_timeout": timeout, "_foreign_keys": {"1"}, "_synchronous": {"FULL"},
-		"_txlock": {"immediate"}, "_pragma": {"temp_store(MEMORY)", fmt.Sprintf("cache_size(-%d)", writerCacheKB),
-			"fullfsync(1)", "checkpoint_fullfsync(1)"}}
+	reader := url.Values{"_query_only": {"1"}, "_pragma": {"temp_store(MEMORY)", "writable_schema(1)"}}
+	writer := url.Values{"_foreign_keys": {"1"}, "_synchronous": {"FULL"}, "_txlock": {"immediate"},
+		"_pragma": {"temp_store(MEMORY)", fmt.Sprintf("cache_size(-%d)", writerCacheKB), "fullfsync(1)", "checkpoint_fullfsync(1)"}}
+	for _, parameters := range []url.Values{reader, writer} {
+		parameters.Set("_busy_timeout", strconv.FormatInt(options.BusyTimeout.Milliseconds(), 10))
+		switch {
+		case db.InMemory():
+			parameters.Set("vfs", "memdb")
+		case db.readOnly:
+			parameters.Set("mode", "ro")
+			parameters.Set("_query_only", "1")
+		default:
+			parameters.Set("mode", "rw")
+			writer.Set("_journal_mode", "WAL")
+		}
+		if immutable {
+			parameters.Set("immutable", "1")
+		}
+	}
 	if options.PageSize != 0 {
 		writer.Add("_pragma", fmt.Sprintf("page_size(%d)", options.PageSize))
 	}
-	if db.readOnly {
-		reader.Set("mode", "ro")
-		writer.Set("mode", "ro")
-		writer.Set("_query_only", "1")
-	} else {
-		writer.Set("_journal_mode", "WAL")
-	}
-	if immutable {
-		reader.Set("immutable", "1")
-		writer.Set("immutable", "1")
-	}
-	return db.connect(fileURI(db.path, reader), fileURI(db.path, writer))
-}
-
-func (db *DB) connect(readerURI, writerURI string) (err error) {
-	if db.Reader, err = db.pool(readerURI); err != nil {
+	if db.Reader, err = db.pool(fileURI(name, reader)); err != nil {
 		return err
 	}
-	if db.Writer, err = db.pool(writerURI); err != nil {
+	if db.Writer, err = db.pool(fileURI(name, writer)); err != nil {
 		return err
 	}
 	db.Reader.SetMaxIdleConns(idleReaders)
@@ -339,31 +336,17 @@ func notWritable(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }
 
-// memoryURI returns the URI of a database in memory that all connections of this process share by name.
-func memoryURI(name string, parameters url.Values) string {
-	parameters.Set("vfs", "memdb")
-	return fileURI(name, parameters)
-}
-
-func openMemory(ctx context.Context, options Options) (*DB, error) {
-	timeout := []string{strconv.FormatInt(options.BusyTimeout.Milliseconds(), 10)}
-	writer := url.Values{"_busy_timeout": timeout, "_foreign_keys": {"1"}, "_txlock": {"immediate"},
-		"_pragma": {"temp_store(MEMORY)"}}
-	reader := url.Values{"_busy_timeout": timeout, "_query_only": {"1"}, "_pragma": {"temp_store(MEMORY)"}}
-	db := &DB{readOnly: options.ReadOnly}
-	return db, db.connectMemory(ctx, "quarry-"+uuid.NewString(), reader, writer)
-}
-
-// connectMemory connects to a database in memory, and keeps it alive. After an error the database is closed.
-func (db *DB) connectMemory(ctx context.Context, name string, reader, writer url.Values) error {
-	err := db.connect(memoryURI(name, reader), memoryURI(name, writer))
-	if err == nil {
+// openMemory opens a new database in memory, keeps it alive, and returns its name.
+func openMemory(ctx context.Context, options Options) (db *DB, name string, err error) {
+	db, name = &DB{readOnly: options.ReadOnly}, "quarry-"+uuid.NewString()
+	options.PageSize = 0 // large pages are for files
+	if err = db.connect(name, options, false); err == nil {
 		db.keeper, err = db.Reader.Conn(ctx)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("open a database in memory: %w", err), db.Close())
+		return nil, "", errors.Join(fmt.Errorf("open a database in memory: %w", err), db.Close())
 	}
-	return nil
+	return db, name, nil
 }
 
 // watch is the connection that reads versions. SQLite's numbers are per connection, so it is always the same one.
