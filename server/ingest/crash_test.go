@@ -47,22 +47,23 @@ func TestCrashesRepeatAndDoubleNothing(t *testing.T) {
 		}},
 		{"d/export.zip", func(l *library, documents int) { l.write("d/export.zip", zipped(l.t, export(documents))) }},
 	} {
-		t.Run(test.file, func(t *testing.T) {
-			stop := 0
-			for breakOff(t, test.file, stop, test.write) {
-				stop++
-			}
-			if stop < 3 {
-				t.Errorf("there were only %d writes", stop)
-			}
-		})
+		for _, documents := range []int{140, 700} { // read in one part, and in several
+			t.Run(fmt.Sprintf("%s of %d", test.file, documents), func(t *testing.T) {
+				stop := 0
+				for breakOff(t, test.file, documents, stop, test.write) {
+					stop++
+				}
+				if stop < 3 {
+					t.Errorf("there were only %d writes", stop)
+				}
+			})
+		}
 	}
 }
 
 // breakOff adds a file of many documents, breaks off at a write, and checks what can be done then. It returns false if
 // there are no more writes.
-func breakOff(t *testing.T, file string, stop int, write func(l *library, documents int)) bool {
-	const documents, batch = 700, 250
+func breakOff(t *testing.T, file string, documents, stop int, write func(l *library, documents int)) bool {
 	crash := errors.New("power cut")
 	l := newLibrary(t, map[string]string{"d/a.md": "a"})
 	write(l, documents)
@@ -74,7 +75,7 @@ func breakOff(t *testing.T, file string, stop int, write func(l *library, docume
 		stored += len(batch.Upsert)
 		return nil
 	}
-	_, err := Add(context.Background(), l.idx, []string{l.path("d")}, Options{Local: Local{batch: batch}}, l.record())
+	_, err := Add(context.Background(), l.idx, []string{l.path("d")}, Options{Local: Local{batch: documents * 5 / 14}}, l.record())
 	if err == nil {
 		return false
 	}

@@ -357,7 +357,8 @@ func (r *run) part(t *task) error {
 	}
 	t.ahead.add(-p.size())
 	r.skipLines(path, p.skipped)
-	if len(p.documents) > 0 && !p.last && len(t.lines) == 0 {
+	if len(p.documents) > 0 && len(t.lines) == 0 && (!p.last || t.file.format.several()) {
+		// With the first of its documents, as the batch may be full before the last.
 		r.cursor(filePrefix+path, encode(fileState{Flag: flagPartial, Documents: 1, Kind: t.file.format.kind()}))
 	}
 	if !t.file.format.several() && p.last && len(p.documents) > 0 {
