@@ -312,17 +312,15 @@ type scratch struct {
 	block   segment.Block
 	best    []scored
 	finds   finds
-	bitmaps []segment.Bits // free ones
-	lent    []segment.Bits
+	memory  segment.Bits // of bitmaps
+	bits    segment.Bits // what is not lent of it
 	counts  []uint32
 	known   []knownTerms // by part: the same words are looked for again and again
 }
 
 // close gives the memory back; nothing that was lent may be used afterwards.
 func (r *run) close() {
-	r.bitmaps = append(r.bitmaps, r.lent...)
-	clear(r.lent)
-	r.lent = r.lent[:0]
+	r.bits = r.memory
 	r.s.scratch.put(r.scratch)
 	r.scratch = nil
 	if r.words != nil {
@@ -333,19 +331,14 @@ func (r *run) close() {
 // bitmap lends an empty bitmap of n bits.
 func (r *run) bitmap(n int) segment.Bits {
 	words := (n + 63) / 64
-	for i := len(r.bitmaps) - 1; i >= 0; i-- {
-		if b := r.bitmaps[i]; cap(b) >= words {
-			r.bitmaps[i] = r.bitmaps[len(r.bitmaps)-1]
-			r.bitmaps = r.bitmaps[:len(r.bitmaps)-1]
-			b = b[:words]
-			clear(b)
-			r.lent = append(r.lent, b)
-			return b
-		}
+	if len(r.bits) < words {
+		r.memory = make(segment.Bits, max(words, 2*len(r.memory)))
+		r.bits = r.memory
 	}
-	b := segment.NewBits(n)
-	r.lent = append(r.lent, b)
-	return b
+	lent := r.bits[:words:words]
+	r.bits = r.bits[words:]
+	clear(lent)
+	return lent
 }
 
 // documents lends an empty bitmap with a bit for every document of a part.
