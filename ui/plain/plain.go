@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"quarry/client"
@@ -66,7 +67,8 @@ type session struct {
 	Options
 	patience time.Duration
 	lines    <-chan typed
-	opening  *opening // nil: no search has started
+	opening  sync.Mutex
+	opened   *client.Session // nil: no search has opened the target yet
 
 	query       client.Query
 	results     []wire.SearchResult
@@ -103,7 +105,7 @@ func (s *session) run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer func() {
 		stop()
-		s.opening.leave()
+		s.leave()
 	}()
 	done := make(chan struct{})
 	defer close(done)
@@ -185,10 +187,9 @@ func waitFor[T any](ctx context.Context, s *session, doing string, work func(con
 	var value T
 	working, cancel := context.WithCancel(ctx)
 	defer cancel()
-	opening := s.connect(ctx)
 	finished := make(chan error, 1)
 	guard.Go(func() {
-		c, err := opening.wait(working)
+		c, err := s.connect(ctx)
 		if err == nil {
 			value, err = work(working, c)
 		}
@@ -300,65 +301,38 @@ func readLine(reader *bufio.Reader) typed {
 	return typed{err: errTooLong}
 }
 
-// opening is one attempt to open the target. A search that is cancelled while it waits leaves it to the next one, so
-// that nothing is opened twice.
-type opening struct {
-	done    chan struct{} // closed when session and err are set
-	session *client.Session
-	err     error
-}
-
-// connect opens the target, unless that is done or in progress. Another attempt follows one that failed.
-func (s *session) connect(ctx context.Context) *opening {
-	if s.opening != nil && !(s.opening.isDone() && s.opening.err != nil) {
-		return s.opening
+// connect opens the target, unless that is done. A search that is cancelled while it waits leaves the target to the next
+// one, so that nothing is opened twice. Another attempt follows one that failed.
+func (s *session) connect(ctx context.Context) (*client.Client, error) {
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	if err := ctx.Err(); err != nil { // nobody closes what is opened from now on
+		return nil, err
 	}
-	o := &opening{done: make(chan struct{})}
-	s.opening = o
-	guard.Go(func() {
-		o.session, o.err = s.Open(ctx)
-		close(o.done)
-	}, func(err error) {
-		o.err = err
-		close(o.done)
-	})
-	return o
-}
-
-func (o *opening) isDone() bool {
-	select {
-	case <-o.done:
-		return true
-	default:
-		return false
+	if s.opened == nil {
+		opened, err := s.Open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		s.opened = opened
 	}
-}
-
-func (o *opening) wait(ctx context.Context) (*client.Client, error) {
-	select {
-	case <-o.done:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	if o.err != nil {
-		return nil, o.err
-	}
-	return o.session.Client, nil
+	return s.opened.Client, nil
 }
 
 // leave closes what was opened, now or as soon as it is.
-func (o *opening) leave() {
-	if o == nil {
-		return
-	}
-	closeSession := func() {
-		if <-o.done; o.err == nil {
-			_ = o.session.Close() // nothing was written, so nothing is lost
+func (s *session) leave() {
+	closeOpened := func() {
+		defer s.opening.Unlock()
+		if s.opened != nil {
+			_ = s.opened.Close() // nothing was written, so nothing is lost
 		}
 	}
-	if o.isDone() {
-		closeSession()
-	} else {
-		guard.Go(closeSession, func(error) {})
+	if s.opening.TryLock() {
+		closeOpened()
+		return
 	}
+	guard.Go(func() {
+		s.opening.Lock()
+		closeOpened()
+	}, func(error) {})
 }
