@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"charm.land/bubbles/v2/key"
+	"go.mau.fi/util/exslices"
 
 	"quarry/client/wire"
 	"quarry/internal/text"
@@ -22,64 +23,32 @@ type keymap struct {
 // usualKeys are those of everybody who configured none. They never change once they are made, so that all explorers of
 // a process share them.
 var usualKeys = sync.OnceValue(func() keymap {
-	keys, _ := newKeymap(bindingsFor(false), nil)
+	keys, _ := newKeymap(false, nil)
 	return keys
 })
 
-// bindingsFor returns the actions that there are, those that only picking has first.
-func bindingsFor(picking bool) []Binding {
-	all := Bindings()
-	if !picking {
-		return slices.DeleteFunc(all, func(b Binding) bool { return b.Picks })
-	}
-	slices.SortStableFunc(all, func(a, b Binding) int {
-		switch {
-		case a.Picks == b.Picks:
-			return 0
-		case a.Picks:
-			return -1
-		}
-		return 1
-	})
-	return all
-}
-
-// keysFor returns the keys of an explorer, and what is wrong with the configured ones. The key that picks a passage
-// wins over a configured one: nothing could be picked without it.
+// keysFor returns the keys of an explorer, and what is wrong with the configured ones.
 func keysFor(options Options) (keymap, []string) {
 	picking := options.Pick != nil
 	if !picking && len(options.Keys) == 0 {
 		return usualKeys(), nil
 	}
-	configured := maps.Clone(options.Keys)
-	for _, b := range Bindings() {
-		switch _, ok := configured[b.Action]; {
-		case b.Picks && !picking:
-			delete(configured, b.Action)
-		case b.Picks && !ok:
-			if configured == nil {
-				configured = map[string][]string{}
-			}
-			configured[b.Action] = b.Keys()
-		}
-	}
-	return newKeymap(bindingsFor(picking), configured)
+	return newKeymap(picking, options.Keys)
 }
 
 // KeyProblems returns why configured keys cannot be used, keys by action; empty if they can.
 func KeyProblems(keys map[string][]string) []string {
-	_, problems := keysFor(Options{Keys: keys})
+	_, problems := newKeymap(false, keys)
 	return problems
 }
 
 // newKeymap puts the configured keys in place of the usual ones. It reports and leaves out what cannot be used: an
-// unknown action, a key that has no meaning, or one that another action has in the same place.
-func newKeymap(bindings []Binding, configured map[string][]string) (keymap, []string) {
+// unknown action, a key that has no meaning, or one that another action has in the same place. The key that picks a
+// passage comes first, and wins over a configured one: nothing could be picked without it.
+func newKeymap(picking bool, configured map[string][]string) (keymap, []string) {
 	var problems []string
-	actions := make([]string, len(bindings))
-	for i, b := range bindings {
-		actions[i] = b.Action
-	}
+	bindings := Bindings()
+	actions := exslices.CastFunc(bindings, func(b Binding) string { return b.Action })
 	for _, name := range slices.Sorted(maps.Keys(configured)) {
 		i := slices.Index(actions, name)
 		if i < 0 {
@@ -94,16 +63,22 @@ func newKeymap(bindings []Binding, configured map[string][]string) (keymap, []st
 			bindings[i].SetKeys(keys...)
 		}
 	}
+	at := slices.IndexFunc(bindings, func(b Binding) bool { return b.Picks })
+	choose := bindings[at]
+	if bindings = slices.Delete(bindings, at, at+1); picking {
+		bindings = slices.Insert(bindings, 0, choose)
+	}
 	k := keymap{bindings: bindings, byKey: map[Place]map[string]int{}}
-	for i, action := range actions {
-		if _, ok := configured[action]; ok {
+	var usual []int // whose keys give way to the others
+	for i, b := range bindings {
+		if _, ok := configured[b.Action]; ok || b.Picks {
 			problems = append(problems, k.assign(i)...)
+		} else {
+			usual = append(usual, i)
 		}
 	}
-	for i, action := range actions { // whose keys give way to configured ones
-		if _, ok := configured[action]; !ok {
-			k.assign(i)
-		}
+	for _, i := range usual {
+		k.assign(i)
 	}
 	return k, problems
 }

@@ -46,7 +46,7 @@ type Changes struct {
 // Empty reports whether nothing was changed.
 func (c Changes) Empty() bool { return len(c.Fields) == 0 }
 
-// Picker is the panel. It is of use once it has been opened.
+// Picker is the panel. It must be opened before anything else is asked of it.
 type Picker struct {
 	tabs    []tab
 	active  int
@@ -140,7 +140,7 @@ func (p *Picker) Refresh() {
 
 // refresh brings the shown tab up to date.
 func (p *Picker) refresh() {
-	if len(p.tabs) > 0 && !p.fresh[p.active] {
+	if !p.fresh[p.active] {
 		p.tabs[p.active].update(p.in)
 		p.fresh[p.active] = true
 	}
@@ -170,26 +170,20 @@ func (p *Picker) Expand() bool {
 
 // shown returns the shown tab, if it is one of values.
 func (p *Picker) shown() (*values, bool) {
-	if len(p.tabs) == 0 {
-		return nil, false
-	}
 	t, ok := p.tabs[p.active].(*values)
 	return t, ok
 }
 
 // Turn shows a tab further on, around the ends.
 func (p *Picker) Turn(by int) {
-	if len(p.tabs) > 0 {
-		p.active, p.message = (p.active+by+len(p.tabs))%len(p.tabs), ""
-		p.refresh()
-	}
+	p.active, p.message = (p.active+by+len(p.tabs))%len(p.tabs), ""
+	p.refresh()
 }
 
-// act lets the shown tab, if there is one, do something.
+// act lets the shown tab do something.
 func (p *Picker) act(do func(tab)) {
-	if p.message = ""; len(p.tabs) > 0 {
-		do(p.tabs[p.active])
-	}
+	p.message = ""
+	do(p.tabs[p.active])
 }
 
 // Move implements panel.Panel.
@@ -219,12 +213,7 @@ func (p *Picker) Exclude() {
 }
 
 // CannotExclude returns why nothing can be excluded in the shown tab; empty if it can.
-func (p *Picker) CannotExclude() string {
-	if len(p.tabs) == 0 {
-		return ""
-	}
-	return p.tabs[p.active].cannotExclude()
-}
+func (p *Picker) CannotExclude() string { return p.tabs[p.active].cannotExclude() }
 
 // Back ends a range that was begun.
 func (p *Picker) Back() (ended bool) {
@@ -233,12 +222,7 @@ func (p *Picker) Back() (ended bool) {
 }
 
 // Escape implements panel.Panel.
-func (p *Picker) Escape() string {
-	if len(p.tabs) == 0 {
-		return panel.Close
-	}
-	return p.tabs[p.active].escape()
-}
+func (p *Picker) Escape() string { return p.tabs[p.active].escape() }
 
 // Confirm is for the enter key, before Result: a value that was narrowed down to and not toggled, and a preset that was
 // moved to and not chosen, are chosen. The panel has announced that applying takes them, so the caller goes on to apply
@@ -275,18 +259,12 @@ func (p *Picker) Result() Changes {
 
 // View implements panel.Panel.
 func (p *Picker) View(width, height int, th theme.Theme) panel.Body {
-	if len(p.tabs) == 0 {
-		return panel.Body{}
-	}
 	return p.tabs[p.active].view(width, height, th, p.message)
 }
 
 // Title names the tabs, and what is chosen in the shown one where there is room.
 func (p *Picker) Title(width int, th theme.Theme) (titles, chosen string) {
 	const gap = 3
-	if len(p.tabs) == 0 {
-		return "", ""
-	}
 	titles = p.titles(width, th)
 	summary := paint.Line(p.tabs[p.active].summary())
 	if paint.Width(summary) < width-gap-paint.Width(titles) {

@@ -145,21 +145,6 @@ func TestEveryLineIsAsWideAsThePanel(t *testing.T) {
 	}
 }
 
-func TestPickerBeforeItIsOpened(t *testing.T) {
-	t.Parallel()
-	r := random(1)
-	var p Picker
-	for range 200 {
-		press(&p, r)
-		if len(p.tabs) > 0 {
-			t.Fatal("a key opened it")
-		}
-	}
-	if lines := panel.Draw(&p, 10, 3, themes()[0], "").Lines; len(lines) != 3 || !p.Result().Empty() {
-		t.Errorf("%q %v", lines, p.Result())
-	}
-}
-
 func TestTabs(t *testing.T) {
 	t.Parallel()
 	p := opened("")
