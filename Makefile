@@ -184,7 +184,7 @@ bench: build $(BENCH)/chunks.jsonl $(BENCH)/markdown $(BENCH)/files $(BENCH)/han
 	@echo "== ranking and counting over them, in one segment"
 	QUARRY_CHUNKS=$(BENCH)/chunks.jsonl $(TEST) -run '^$$' -bench Search -benchtime $(BENCHTIME) ./server/index/lexical
 	@echo "== reading ten passages of a handbook"
-	QUARRY_LIBRARY=$(abspath $(BENCH)/handbook) $(TEST) -run '^$$' -bench Passages -benchtime $(BENCHTIME) -cpu 1 ./server/segments
+	QUARRY_LIBRARY=$(abspath $(BENCH)/handbook) $(TEST) -run '^$$' -bench Passages -benchtime $(BENCHTIME) -cpu 1 ./server/documents
 	@echo "== static word embeddings"
 	$(TEST) -run '^$$' -bench Vector -cpu 1 $(if $(TINY),-benchtime 1x) ./server/encoder
 	@echo "== before main"
