@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -37,35 +38,35 @@ func (x *Index) Embed(ctx context.Context, pass index.Embedding) error {
 	if pass.Report == nil {
 		pass.Report = func(index.Embedded) {}
 	}
-	e := &embedding{x: x, Embedding: pass, tried: make(map[string]bool), opened: make(map[string]bool),
+	e := &embedding{ctx: ctx, x: x, Embedding: pass, tried: make(map[string]bool), opened: make(map[string]bool),
 		refused: make(map[string]int), seen: make(map[vector.Key]bool)}
 	e.embedder = documents.Embedder{Ask: pass.Vectors, Put: e.put}
 	e.vectorise = x.vectorStore.Vectorise(pass.Model, &e.embedder)
-	if err := e.run(ctx); err != nil {
+	if err := e.run(); err != nil {
 		return fmt.Errorf("embed: %w", err)
 	}
 	return nil
 }
 
-func (e *embedding) run(ctx context.Context) error {
+func (e *embedding) run() error {
 	store := e.x.vectorStore
-	current, err := documents.CurrentModel(ctx, store.DB.Pool())
+	current, err := documents.CurrentModel(e.ctx, store.DB.Pool())
 	if err == nil && current.Name != "" && current.Name != e.Model { // without vectors by it, that waits for the first
-		err = store.Change(ctx, func(tx *sqldb.Tx) { documents.UseModel(tx, e.Model) })
+		err = store.Change(e.ctx, func(tx *sqldb.Tx) { documents.UseModel(tx, e.Model) })
 	}
 	if err != nil {
 		return err
 	}
-	before, err := documents.RefusedTexts(ctx, store.DB.Pool(), e.Model)
+	before, err := documents.RefusedTexts(e.ctx, store.DB.Pool(), e.Model)
 	if err != nil {
 		return err
 	}
 	e.known = len(before)
 	for repairs := 0; ; {
-		done, err := e.step(ctx)
+		done, err := e.step()
 		if suspects := damageOf(err); suspects != nil && repairs < openRepairs {
 			repairs++
-			err = e.x.repair(ctx, suspects)
+			err = e.x.repair(e.ctx, suspects)
 		}
 		if err != nil && !errors.Is(err, documents.ErrOvertaken) || err == nil && done {
 			return err
@@ -73,28 +74,33 @@ func (e *embedding) run(ctx context.Context) error {
 	}
 }
 
-// step embeds the opened documents of one segment, or completes one, or ends the pass.
-func (e *embedding) step(ctx context.Context) (done bool, err error) {
+// step embeds the opened documents of one segment, or completes one, unless documents are opened meanwhile, or ends the
+// pass.
+func (e *embedding) step() (done bool, err error) {
 	e.waiting = append(e.waiting, e.Fresh(e.opened)...)
-	name, opened, err := e.next(ctx)
+	name, order, opened, err := e.next()
 	switch {
 	case err != nil:
 		return false, err
-	case len(opened) > 0:
-		return false, e.fill(ctx, name, opened, false)
+	case opened:
+		return false, e.fill(name, order, false)
 	case name != "":
-		return false, e.complete(ctx, name)
+		e.refused[name] = 0
+		err = e.fill(name, order, true)
+		e.tried[name] = err == nil && len(e.waiting) == 0
+		return false, err
 	case len(e.tried) > 0:
-		if err := e.x.dropUnusedVectors(ctx, e.Model); err != nil {
+		if err := e.x.dropUnusedVectors(e.ctx, e.Model); err != nil {
 			return true, err
 		}
 	}
-	return true, e.forgetRefused(ctx)
+	return true, e.forgetRefused()
 }
 
 // embedding is one pass over all segments.
 type embedding struct {
-	x *Index
+	ctx context.Context
+	x   *Index
 	index.Embedding
 	embedder  documents.Embedder
 	vectorise index.Vectorise // asks the embedder for what is not stored
@@ -108,55 +114,62 @@ type embedding struct {
 	seen    map[vector.Key]bool // texts of them
 }
 
-// next finds a segment with chunks that have no vector, and those of its documents that wait; "" if there is none. It
-// also updates the progress.
-func (e *embedding) next(ctx context.Context) (name string, opened []int, err error) {
-	if err := ctx.Err(); err != nil {
-		return "", nil, err
+// next finds a segment with chunks that have no vector, "" if there is none, and those of its documents that wait or,
+// if none is opened, all of them. It also updates the progress.
+func (e *embedding) next() (name string, order []int, opened bool, err error) {
+	if err := e.ctx.Err(); err != nil {
+		return "", nil, false, err
 	}
-	seen, err := e.x.openView(ctx)
+	seen, err := e.x.openView(e.ctx)
 	if err != nil {
-		return "", nil, err
+		return "", nil, false, err
 	}
 	defer seen.close()
 	e.progress = index.Embedded{}
 	counted := 0
+	var found *part
 	for _, p := range slices.Backward(seen.state.parts) { // what was added last comes first
 		chunks, err := p.liveChunks()
 		if err != nil {
-			return "", nil, blame([]*part{p}, err)
+			return "", nil, false, err
 		}
 		have := 0
 		if p.vectors != nil && p.vectors.model == e.Model {
 			if have, err = p.liveVectors(); err != nil && !isDamage(err) {
-				return "", nil, err
+				return "", nil, false, err
 			}
 		}
 		e.progress.Done, e.progress.Total = e.progress.Done+have, e.progress.Total+chunks
 		counted += e.refused[p.name]
-		if have >= chunks || e.tried[p.name] || len(opened) > 0 {
+		if have >= chunks || e.tried[p.name] || opened {
 			continue
 		}
-		if opened, err = e.ofWaiting(p); err != nil {
-			return "", nil, err
+		if order, err = e.ofWaiting(p); err != nil {
+			return "", nil, false, err
 		}
-		if len(opened) > 0 || name == "" {
-			name = p.name
+		if opened = len(order) > 0; opened || found == nil {
+			found = p
 		}
 	}
-	if e.progress.Refused = counted; name != "" {
+	if e.progress.Refused = counted; found != nil {
 		e.progress.Refused = max(counted, e.known)
 	}
 	e.Report(e.progress)
-	if len(opened) == 0 {
+	if !opened {
 		e.waiting = nil // gone, or complete
 	}
-	return name, opened, nil
+	if found == nil {
+		return "", nil, false, nil
+	}
+	if !opened {
+		order, err = found.newestFirst()
+	}
+	return found.name, order, opened, err
 }
 
 // ofWaiting returns the ordinals of the documents of a segment that wait, which no longer do.
 func (e *embedding) ofWaiting(p *part) (opened []int, err error) {
-	err = segment.Protect(p.segment.reader.Name, func() error {
+	err = p.protect(func() error {
 		e.waiting = slices.DeleteFunc(e.waiting, func(id string) bool {
 			ordinal, ok := p.segment.reader.Lookup(id)
 			if ok = ok && !p.isDeleted(ordinal); ok {
@@ -166,12 +179,17 @@ func (e *embedding) ofWaiting(p *part) (opened []int, err error) {
 		})
 		return nil
 	})
-	return opened, blame([]*part{p}, err)
+	return opened, err
+}
+
+// protect calls f, which reads the segment, and returns its damage as an error.
+func (p *part) protect(f func() error) error {
+	return blame([]*part{p}, segment.Protect(p.segment.reader.Name, f))
 }
 
 // liveChunks counts the chunks of documents that are not deleted.
 func (p *part) liveChunks() (n int, err error) {
-	err = segment.Protect(p.segment.reader.Name, func() error {
+	err = p.protect(func() error {
 		for _, ordinal := range p.liveOrdinals() {
 			from, to := p.segment.reader.DocumentChunks(ordinal)
 			n += to - from
@@ -181,33 +199,31 @@ func (p *part) liveChunks() (n int, err error) {
 	return n, err
 }
 
-// complete embeds the texts of a segment that have no vector, or some of them, if documents are opened meanwhile.
-func (e *embedding) complete(ctx context.Context, name string) error {
-	e.refused[name] = 0
-	order, err := e.newestFirst(ctx, name)
-	if err != nil {
-		return err
-	}
-	err = e.fill(ctx, name, order, true)
-	e.tried[name] = err == nil && len(e.waiting) == 0
-	return err
+// newestFirst returns the live ordinals, of the documents that were updated last first.
+func (p *part) newestFirst() ([]int, error) {
+	order := p.liveOrdinals()
+	return order, p.protect(func() error {
+		updated := p.segment.reader.Updated
+		slices.SortStableFunc(order, func(a, b int) int { return updated(b).Compare(updated(a)) })
+		return nil
+	})
 }
 
 // fill embeds the texts of documents of a segment that have no vector, with yields until others wait. It writes the
 // segment's vectors at the end, on failure, and from time to time.
-func (e *embedding) fill(ctx context.Context, name string, order []int, yields bool) error {
+func (e *embedding) fill(name string, order []int, yields bool) error {
 	fresh, written := 0, 0
 	due := time.Now().Add(searchedAfter)
 	for at := 0; at >= 0; {
-		found, err := e.gather(ctx, name, order, at)
+		found, err := e.gather(name, order, at)
 		if err != nil {
 			return err
 		}
-		vectors, err := e.vectorise(ctx, found.texts)
+		vectors, err := e.vectorise(e.ctx, found.texts)
 		if err != nil {
 			// Vectors stored before the failure are searched. A program that ends does not wait for that.
-			if fresh > written && ctx.Err() == nil {
-				e.x.restoreVectors(context.WithoutCancel(ctx), name)
+			if fresh > written && e.ctx.Err() == nil {
+				e.x.restoreVectors(context.WithoutCancel(e.ctx), name)
 			}
 			return err
 		}
@@ -216,13 +232,11 @@ func (e *embedding) fill(ctx context.Context, name string, order []int, yields b
 		e.progress.Done += settled
 		e.refused[name] += without
 		e.progress.Refused = max(e.progress.Refused, e.refused[name])
-		for key := range found.refused {
-			e.seen[key] = true
-		}
+		maps.Copy(e.seen, found.refused)
 		e.Report(e.progress)
 		at = found.next
 		if began := time.Now(); at >= 0 && fresh > written && began.After(due) {
-			if err := e.x.refreshVectors(ctx, name); err != nil {
+			if err := e.x.refreshVectors(e.ctx, name); err != nil {
 				return err
 			}
 			written, due = fresh, time.Now().Add(max(searchedAfter, searchedShare*time.Since(began)))
@@ -236,48 +250,26 @@ func (e *embedding) fill(ctx context.Context, name string, order []int, yields b
 	if fresh == written {
 		return nil
 	}
-	return e.x.refreshVectors(ctx, name)
+	return e.x.refreshVectors(e.ctx, name)
 }
 
 // gathered are texts of a segment that have no vector.
 type gathered struct {
 	texts   []string
-	keys    []vector.Key
 	lacking map[vector.Key]int  // chunks that have no vector in the segment's file, by their text
 	refused map[vector.Key]bool // texts that the model refuses
 	next    int                 // the place of the next document in the order; −1 at the end
 
 	has   []bool // by chunk: whether it has a vector in the file; nil: none has
-	batch map[vector.Key]bool
 	bytes int
-}
-
-// newestFirst returns the live ordinals of a segment.
-func (e *embedding) newestFirst(ctx context.Context, name string) (order []int, err error) {
-	seen, err := e.x.openView(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer seen.close()
-	p := seen.state.named(name)
-	if p == nil {
-		return nil, documents.ErrOvertaken
-	}
-	order = p.liveOrdinals()
-	err = segment.Protect(p.segment.reader.Name, func() error {
-		updated := p.segment.reader.Updated
-		slices.SortStableFunc(order, func(a, b int) int { return updated(b).Compare(updated(a)) })
-		return nil
-	})
-	return order, blame([]*part{p}, err)
 }
 
 // errEnough ends the search for texts without a vector.
 var errEnough = errors.New("enough texts")
 
 // gather looks through the documents of a segment in an order, from a place on, for some texts that have no vector.
-func (e *embedding) gather(ctx context.Context, name string, order []int, from int) (*gathered, error) {
-	seen, err := e.x.openView(ctx)
+func (e *embedding) gather(name string, order []int, from int) (*gathered, error) {
+	seen, err := e.x.openView(e.ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -286,14 +278,14 @@ func (e *embedding) gather(ctx context.Context, name string, order []int, from i
 	if p == nil {
 		return nil, documents.ErrOvertaken
 	}
-	g := &gathered{next: from, batch: make(map[vector.Key]bool), lacking: make(map[vector.Key]int)}
-	if g.refused, err = documents.RefusedTexts(ctx, e.x.vectorStore.DB.Pool(), e.Model); err != nil {
+	g := &gathered{next: from, lacking: make(map[vector.Key]int)}
+	if g.refused, err = documents.RefusedTexts(e.ctx, e.x.vectorStore.DB.Pool(), e.Model); err != nil {
 		return nil, err
 	}
 	if g.has, err = p.vectored(e.Model); err != nil {
 		return nil, err
 	}
-	err = segment.Protect(p.segment.reader.Name, func() error {
+	err = p.protect(func() error {
 		var some []int
 		for ; g.next < len(order) && len(some) < e.embedder.AtOnce(); g.next++ {
 			ordinal := order[g.next]
@@ -302,7 +294,7 @@ func (e *embedding) gather(ctx context.Context, name string, order []int, from i
 				some = append(some, ordinal)
 			}
 		}
-		return seen.each(ctx, p, some, func(ordinal int, d *index.Document) error {
+		return seen.each(e.ctx, p, some, func(ordinal int, d *index.Document) error {
 			if len(g.texts) >= e.embedder.AtOnce() || g.bytes >= embedBytes {
 				g.next = from + slices.Index(order[from:], ordinal)
 				return errEnough
@@ -318,26 +310,21 @@ func (e *embedding) gather(ctx context.Context, name string, order []int, from i
 	if g.next == len(order) {
 		g.next = -1
 	}
-	return g, blame([]*part{p}, err)
+	return g, err
 }
 
-// addTexts adds the texts of a document that the model does not refuse, each once.
+// addTexts adds the texts of a document that have no vector and that the model does not refuse, each once.
 func (g *gathered) addTexts(first int, d *index.Document) {
 	for i := range d.Chunks {
-		if d.Chunks[i].Damaged {
+		if d.Chunks[i].Damaged || g.has != nil && g.has[first+i] {
 			continue
 		}
 		text := documents.EmbeddedText(d, i)
 		key := documents.KeyOf(text)
 		g.bytes += len(text)
-		if g.has == nil || !g.has[first+i] {
-			g.lacking[key]++
+		if g.lacking[key]++; g.lacking[key] == 1 && !g.refused[key] {
+			g.texts = append(g.texts, text)
 		}
-		if g.batch[key] || g.refused[key] {
-			continue
-		}
-		g.batch[key] = true
-		g.texts, g.keys = append(g.texts, text), append(g.keys, key)
 	}
 }
 
@@ -345,7 +332,7 @@ func (g *gathered) addTexts(first int, d *index.Document) {
 func (g *gathered) count(vectors [][]float32) (settled, without int) {
 	for i, values := range vectors {
 		if values == nil {
-			g.refused[g.keys[i]] = true
+			g.refused[documents.KeyOf(g.texts[i])] = true
 		}
 	}
 	for key, chunks := range g.lacking {

@@ -93,21 +93,21 @@ func (x *Index) usedKeys(ctx context.Context, model string) (map[vector.Key]bool
 }
 
 // forgetRefused removes, at the end of a pass, what other models refused, and texts that no chunk has any more.
-func (e *embedding) forgetRefused(ctx context.Context) error {
+func (e *embedding) forgetRefused() error {
 	from := e.x.vectorStore.DB.Pool()
-	known, err := documents.RefusedTexts(ctx, from, e.Model)
+	known, err := documents.RefusedTexts(e.ctx, from, e.Model)
 	if err != nil {
 		return err
 	}
 	others := 0
-	if err := sqldb.GetWhole(ctx, from, []any{&others}, "SELECT count(*) FROM refused_texts WHERE model <> ?", e.Model); err != nil {
+	if err := sqldb.GetWhole(e.ctx, from, []any{&others}, "SELECT count(*) FROM refused_texts WHERE model <> ?", e.Model); err != nil {
 		return err
 	}
 	maps.DeleteFunc(known, func(key vector.Key, _ bool) bool { return e.seen[key] })
 	if others == 0 && len(known) == 0 {
 		return nil
 	}
-	return e.x.vectorStore.Change(ctx, func(tx *sqldb.Tx) {
+	return e.x.vectorStore.Change(e.ctx, func(tx *sqldb.Tx) {
 		tx.Exec("DELETE FROM refused_texts WHERE model <> ?", e.Model)
 		for key := range known {
 			tx.Exec("DELETE FROM refused_texts WHERE model = ? AND hash = ?", e.Model, key)
