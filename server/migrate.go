@@ -125,39 +125,32 @@ func (m *migration) chats(ctx context.Context, tenant string) error {
 	})
 }
 
-// rows copies the rows of a part, and adds their number to moved.
+// rows copies the rows of a part, and adds their number to moved. The state of the copy is kept with the documents of a
+// tenant. A part that is in use in the database stays as it is if the documents are what is copied.
 func (m *migration) rows(ctx context.Context, tenant, name string, moved *int,
 	open func(s *Server, create bool) (postgres.Copied, error)) error {
 	from, err := open(m.from, false)
 	if err != nil {
 		return err
 	}
-	count := func(rows int, err error) error {
+	if m.request.DryRun {
+		rows, err := from.Rows(ctx)
 		*moved += rows
 		return err
-	}
-	if m.request.DryRun {
-		return count(from.Rows(ctx))
 	}
 	to, err := open(m.to, true)
 	if err != nil {
 		return err
 	}
-	return m.replace(ctx, tenant, migrate.Part{Name: name, Changes: to.Changes,
-		Copy: func(ctx context.Context) error { return count(to.Replace(ctx, from)) }})
-}
-
-// replace copies a part. The state of the copy is kept with the documents of a tenant. A part that is in use in the
-// database stays as it is if the documents are what is copied.
-func (m *migration) replace(ctx context.Context, tenant string, part migrate.Part) error {
 	documents, err := m.to.index(ctx, tenant, true)
 	if err != nil {
 		return err
 	}
-	err = part.Replace(ctx, documents)
+	rows, err := migrate.Replace(ctx, documents, name, to, from)
+	*moved += rows
 	if errors.Is(err, fault.ErrInUse) && m.withDocuments {
-		if !slices.Contains(m.moved.Kept, part.Name) {
-			m.moved.Kept = append(m.moved.Kept, part.Name)
+		if !slices.Contains(m.moved.Kept, name) {
+			m.moved.Kept = append(m.moved.Kept, name)
 		}
 		return nil
 	}
@@ -195,9 +188,8 @@ func (m *migration) documents(ctx context.Context, tenant string) error {
 
 // add adds up the results of tenants.
 func (m *migration) add(result migrate.Result) {
-	w, found := result.Written, result.Compared
-	m.written.Added, m.written.Updated, m.written.Removed = m.written.Added+w.Added, m.written.Updated+w.Updated, m.written.Removed+w.Removed
-	all := &m.moved
+	m.written.Add(result.Written)
+	all, found := &m.moved, result.Compared
 	if queries := all.Queries + found.Queries; queries > 0 {
 		all.SharedResults = (all.SharedResults*float64(all.Queries) + found.SharedResults*float64(found.Queries)) / float64(queries)
 	}

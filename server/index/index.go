@@ -79,6 +79,14 @@ type Written struct {
 	Added, Updated, Unchanged, Removed int
 }
 
+// Add adds the counts of another batch.
+func (w *Written) Add(other Written) {
+	w.Added += other.Added
+	w.Updated += other.Updated
+	w.Unchanged += other.Unchanged
+	w.Removed += other.Removed
+}
+
 // Heading is a heading of a document, with its chunk.
 type Heading struct {
 	Level int

@@ -74,8 +74,7 @@ func (d *dryIndex) Write(ctx context.Context, batch index.Batch) (total index.Wr
 	}
 	for kind, count := range counts {
 		addCounts(d.of(kind), count)
-		total.Added, total.Updated = total.Added+count.Added, total.Updated+count.Updated
-		total.Unchanged, total.Removed = total.Unchanged+count.Unchanged, total.Removed+count.Removed
+		total.Add(count)
 	}
 	return total, nil
 }

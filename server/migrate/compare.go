@@ -49,8 +49,8 @@ func (c *copying) sample(documents []index.Document, total int) {
 }
 
 // compare checks that the target has as many documents as the source, and finds the sampled ones like it.
-func (c *copying) compare(ctx context.Context, version string) error {
-	from, err := c.from.Snapshot(ctx)
+func (c *copying) compare(version string) error {
+	from, err := c.from.Snapshot(c.ctx)
 	if err != nil {
 		return fmt.Errorf("compare: %w", err)
 	}
@@ -58,13 +58,13 @@ func (c *copying) compare(ctx context.Context, version string) error {
 	if from.Version() != version {
 		return errOvertaken
 	}
-	to, err := c.to.Snapshot(ctx)
+	to, err := c.to.Snapshot(c.ctx)
 	if err != nil {
 		return fmt.Errorf("compare: %w", err)
 	}
 	defer to.Close()
-	here, hereErr := from.Stats(ctx)
-	there, err := to.Stats(ctx)
+	here, hereErr := from.Stats(c.ctx)
+	there, err := to.Stats(c.ctx)
 	if err := cmp.Or(hereErr, err); err != nil {
 		return fmt.Errorf("compare: %w", err)
 	}
@@ -75,7 +75,7 @@ func (c *copying) compare(ctx context.Context, version string) error {
 	}
 	found := &c.result.Compared
 	for _, s := range c.samples {
-		if err := found.add(ctx, s, from, to); err != nil {
+		if err := found.add(c.ctx, s, from, to); err != nil {
 			return fmt.Errorf("compare: %w", err)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/ingest"
+	"quarry/server/postgres"
 )
 
 const (
@@ -72,8 +73,8 @@ type Result struct {
 // Documents copies all documents and cursors from one index to another, and removes from it what the first does not
 // have.
 func Documents(ctx context.Context, from Source, to index.Index, options Options, report Report) (Result, error) {
-	c := &copying{from: from, to: to, options: options, report: report}
-	if err := c.begin(ctx); err != nil {
+	c := &copying{ctx: ctx, from: from, to: to, options: options, report: report}
+	if err := c.begin(); err != nil {
 		return c.result, err
 	}
 	for c.result.Passes < maxPasses {
@@ -81,9 +82,9 @@ func Documents(ctx context.Context, from Source, to index.Index, options Options
 		if err != nil {
 			return c.result, fmt.Errorf("read the state of the library: %w", err)
 		}
-		changed, err := c.pass(ctx)
+		changed, err := c.pass()
 		if err == nil && changed == 0 && !options.DryRun {
-			err = c.finish(ctx, version)
+			err = c.finish(version)
 		}
 		if err != nil && !errors.Is(err, errOvertaken) || err == nil && (changed == 0 || options.DryRun) {
 			return c.result, err
@@ -93,6 +94,7 @@ func Documents(ctx context.Context, from Source, to index.Index, options Options
 }
 
 type copying struct {
+	ctx     context.Context
 	from    Source
 	to      index.Index
 	options Options
@@ -103,10 +105,10 @@ type copying struct {
 }
 
 // begin reads how far an earlier copy came. A target that others write to is refused.
-func (c *copying) begin(ctx context.Context) error {
-	stored, storedErr := c.to.Cursors(ctx, stateKey)
-	there, thereErr := statsOf(ctx, c.to)
-	now, err := c.to.Version(ctx)
+func (c *copying) begin() error {
+	stored, storedErr := c.to.Cursors(c.ctx, stateKey)
+	there, thereErr := statsOf(c.ctx, c.to)
+	now, err := c.to.Version(c.ctx)
 	err = cmp.Or(storedErr, thereErr, err)
 	text := stored[stateKey]
 	if text != "" && err == nil {
@@ -135,24 +137,24 @@ func statsOf(ctx context.Context, documents index.Index) (index.Stats, error) {
 }
 
 // pass brings the target up to date, and returns how much differed.
-func (c *copying) pass(ctx context.Context) (changed int, err error) {
+func (c *copying) pass() (changed int, err error) {
 	c.result.Passes++
 	c.samples = nil
-	here, err := statsOf(ctx, c.from)
+	here, err := statsOf(c.ctx, c.from)
 	if err != nil {
 		return 0, fmt.Errorf("count the documents: %w", err)
 	}
-	there, err := c.targetIDs(ctx)
+	there, err := c.targetIDs()
 	if err != nil {
 		return 0, fmt.Errorf("list the documents of the target: %w", err)
 	}
 	for more := true; more && err == nil; {
-		if more, err = c.step(ctx, there, here.Documents); more {
+		if more, err = c.step(there, here.Documents); more {
 			c.report(min(c.state.Copied, here.Documents), here.Documents)
 		}
 	}
 	if err == nil {
-		err = c.copyCursors(ctx)
+		err = c.copyCursors()
 	}
 	changed = c.state.Changed
 	if c.result.Resumed && c.result.Passes == 1 {
@@ -166,8 +168,8 @@ func (c *copying) pass(ctx context.Context) (changed int, err error) {
 func (c *copying) batch() int { return cmp.Or(c.options.batch, batchDocuments) }
 
 // step copies the next documents. there are the ids of all documents of the target.
-func (c *copying) step(ctx context.Context, there []string, total int) (more bool, err error) {
-	documents, err := c.from.Export(ctx, c.state.After, c.batch())
+func (c *copying) step(there []string, total int) (more bool, err error) {
+	documents, err := c.from.Export(c.ctx, c.state.After, c.batch())
 	if err != nil {
 		return false, fmt.Errorf("read the documents: %w", err)
 	}
@@ -177,7 +179,7 @@ func (c *copying) step(ctx context.Context, there []string, total int) (more boo
 	}
 	gone := missing(there, documents, c.state.After, last)
 	for len(gone) > c.batch() {
-		if err := c.write(ctx, index.Batch{Delete: gone[:c.batch()]}); err != nil {
+		if err := c.write(index.Batch{Delete: gone[:c.batch()]}); err != nil {
 			return false, err
 		}
 		gone = gone[c.batch():]
@@ -186,17 +188,17 @@ func (c *copying) step(ctx context.Context, there []string, total int) (more boo
 		c.sample(documents, total)
 		c.state.After, c.state.Copied = last, c.state.Copied+len(documents)
 	}
-	return more, c.write(ctx, index.Batch{Upsert: documents, Delete: gone})
+	return more, c.write(index.Batch{Upsert: documents, Delete: gone})
 }
 
 // targetIDs returns the ids of all documents of the target, ascending.
-func (c *copying) targetIDs(ctx context.Context) ([]string, error) {
-	snapshot, err := c.to.Snapshot(ctx)
+func (c *copying) targetIDs() ([]string, error) {
+	snapshot, err := c.to.Snapshot(c.ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer snapshot.Close()
-	ids, err := snapshot.DocumentIDs(ctx, index.Selector{All: true})
+	ids, err := snapshot.DocumentIDs(c.ctx, index.Selector{All: true})
 	slices.Sort(ids)
 	return ids, err
 }
@@ -218,7 +220,7 @@ func missing(there []string, documents []index.Document, after, last string) (go
 }
 
 // write writes a batch together with the state of the copy.
-func (c *copying) write(ctx context.Context, batch index.Batch) error {
+func (c *copying) write(batch index.Batch) error {
 	batch.DryRun = c.options.DryRun
 	if batch.Cursors == nil {
 		batch.Cursors = map[string]string{}
@@ -228,23 +230,22 @@ func (c *copying) write(ctx context.Context, batch index.Batch) error {
 		return err
 	}
 	batch.Cursors[stateKey] = string(encoded)
-	written, err := c.to.Write(ctx, batch)
+	written, err := c.to.Write(c.ctx, batch)
 	if err != nil {
 		return fmt.Errorf("write to the target: %w", err)
 	}
 	c.state.Changed += written.Added + written.Updated + written.Removed
-	total := &c.result.Written
-	total.Added, total.Updated, total.Removed = total.Added+written.Added, total.Updated+written.Updated, total.Removed+written.Removed
+	c.result.Written.Add(written)
 	return nil
 }
 
 // copyCursors brings the bookkeeping of the target up to date.
-func (c *copying) copyCursors(ctx context.Context) error {
-	here, err := c.from.Cursors(ctx, "")
+func (c *copying) copyCursors() error {
+	here, err := c.from.Cursors(c.ctx, "")
 	if err != nil {
 		return fmt.Errorf("read the bookkeeping: %w", err)
 	}
-	there, err := c.to.Cursors(ctx, "")
+	there, err := c.to.Cursors(c.ctx, "")
 	if err != nil {
 		return fmt.Errorf("read the bookkeeping of the target: %w", err)
 	}
@@ -268,7 +269,7 @@ func (c *copying) copyCursors(ctx context.Context) error {
 		for _, key := range keys {
 			batch.Cursors[key] = changes[key]
 		}
-		if err := c.write(ctx, batch); err != nil {
+		if err := c.write(batch); err != nil {
 			return err
 		}
 	}
@@ -277,27 +278,27 @@ func (c *copying) copyCursors(ctx context.Context) error {
 
 // finish makes vectors, compares both indexes, and marks the copy as complete. version is that of the source which was
 // copied.
-func (c *copying) finish(ctx context.Context, version string) error {
-	if err := settle(ctx, c.to); err != nil {
+func (c *copying) finish(version string) error {
+	if err := settle(c.ctx, c.to); err != nil {
 		return err
 	}
 	if c.options.Embed != nil {
-		if err := c.options.Embed(ctx, c.to); err != nil {
+		if err := c.options.Embed(c.ctx, c.to); err != nil {
 			return fmt.Errorf("make the vectors: %w", err)
 		}
-		if err := settle(ctx, c.to); err != nil {
+		if err := settle(c.ctx, c.to); err != nil {
 			return err
 		}
 	}
-	if err := c.compare(ctx, version); err != nil {
+	if err := c.compare(version); err != nil {
 		return err
 	}
-	version, err := c.to.Version(ctx)
+	version, err := c.to.Version(c.ctx)
 	if err != nil {
 		return fmt.Errorf("read the state of the target: %w", err)
 	}
 	c.state = state{Done: version}
-	return c.write(ctx, index.Batch{})
+	return c.write(index.Batch{})
 }
 
 // settle waits until searches of the target find all that was copied.
@@ -315,27 +316,21 @@ func settle(ctx context.Context, target index.Index) error {
 // begun is the state of a part while it is copied.
 const begun = "begun"
 
-// Part is something that is replaced as a whole, such as the conversations of a tenant.
-type Part struct {
-	Name    string
-	Changes func(ctx context.Context) (int64, error) // number of the last change in the target; 0: it is new
-	Copy    func(ctx context.Context) error
-}
-
-// Replace copies a part, unless others have changed it in the target since the last copy. The documents of the target
-// remember that.
-func (p Part) Replace(ctx context.Context, documents index.Index) error {
-	key := statePrefix + p.Name
+// Replace replaces a part of a library that is copied as a whole, such as the conversations of a tenant, and returns the
+// number of rows. fault.ErrInUse: others have changed it in the target since the last copy, which the documents of the
+// target remember by name.
+func Replace(ctx context.Context, documents index.Index, name string, to, from postgres.Copied) (rows int, err error) {
+	key := statePrefix + name
 	stored, err := documents.Cursors(ctx, key)
 	if err != nil {
-		return fmt.Errorf("read the state of the target: %w", err)
+		return 0, fmt.Errorf("read the state of the target: %w", err)
 	}
-	now, err := p.Changes(ctx)
+	now, err := to.Changes(ctx)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if last := stored[key]; last == "" && now > 0 || last != "" && last != begun && last != strconv.FormatInt(now, 10) {
-		return fmt.Errorf("copy the %s: %w", p.Name, fault.ErrInUse)
+		return 0, fmt.Errorf("copy the %s: %w", name, fault.ErrInUse)
 	}
 	remember := func(value string) error {
 		if _, err := documents.Write(ctx, index.Batch{Cursors: map[string]string{key: value}}); err != nil {
@@ -343,22 +338,22 @@ func (p Part) Replace(ctx context.Context, documents index.Index) error {
 		}
 		return nil
 	}
-	if err := remember(begun); err != nil {
-		return err
+	if err = remember(begun); err == nil {
+		rows, err = to.Replace(ctx, from)
 	}
-	if err := p.Copy(ctx); err != nil {
-		return err
+	if err == nil {
+		now, err = to.Changes(ctx)
 	}
-	if now, err = p.Changes(ctx); err != nil {
-		return err
+	if err == nil {
+		err = remember(strconv.FormatInt(now, 10))
 	}
-	return remember(strconv.FormatInt(now, 10))
+	return rows, err
 }
 
 // Check returns fault.ErrInUse if others have changed the documents of a target.
 func Check(ctx context.Context, documents index.Index) error {
-	c := &copying{to: documents}
-	return c.begin(ctx)
+	c := &copying{ctx: ctx, to: documents}
+	return c.begin()
 }
 
 // WithVectors returns the target with an Embed that takes the vectors which the source has stored, so that the model is
