@@ -49,8 +49,8 @@ func putAnalysed(tx *sqldb.Tx, rows [][]any) {
 
 // Analysed returns documents as segments, packed, by id. Those that are not stored so are missing.
 func (s *Snapshot) Analysed(ctx context.Context, ids []string) (map[string][]byte, error) {
-	return lockedTo(s, func() (map[string][]byte, error) {
-		return sqldb.MapWhole[string, []byte](ctx, s.tx, `SELECT documents.id, body FROM documents
+	return lockedTo(ctx, s, func(from *Reader) (map[string][]byte, error) {
+		return sqldb.MapOf[string, []byte](from.Source, `SELECT documents.id, body FROM documents
 			JOIN changes ON changes.document = documents.row
 			JOIN analysed ON analysed.document = documents.row AND analysed.changed = changes.number
 			WHERE documents.id IN (SELECT value FROM json_each(?))`, sqldb.JSON{V: ids})

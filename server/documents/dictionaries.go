@@ -21,15 +21,15 @@ func DictionaryTables() [2]string { return [2]string{"dictionaries", "dictionary
 // PackWithDictionaries has texts packed with a dictionary that is stored with them.
 func (s *Tables) PackWithDictionaries() {
 	s.Packer = NewPacker(func(id uint32) ([]byte, error) {
-		return s.readDictionary(context.Background(), s.DB.Pool(), id)
+		return s.readDictionary(s.Newest(context.Background()), id)
 	})
-	s.Packer.names.load = func() error { return s.loadNames(context.Background(), s.DB.Pool()) }
+	s.Packer.names.load = func() error { return s.loadNames(s.Newest(context.Background())) }
 }
 
 // readDictionary reads a dictionary, or its copy. Errors: ErrPacked if both are damaged or missing.
-func (s *Tables) readDictionary(ctx context.Context, from sqldb.Querier, id uint32) ([]byte, error) {
+func (s *Tables) readDictionary(from sqldb.Source, id uint32) ([]byte, error) {
 	for _, table := range DictionaryTables() {
-		if found, err := s.dictionaryIn(ctx, from, table, id); err == nil || !Unreadable(err) {
+		if found, err := s.dictionaryIn(from, table, id); err == nil || !Unreadable(err) {
 			return found, err
 		}
 	}
@@ -37,9 +37,9 @@ func (s *Tables) readDictionary(ctx context.Context, from sqldb.Querier, id uint
 }
 
 // dictionaryIn reads a dictionary from one of the tables.
-func (s *Tables) dictionaryIn(ctx context.Context, from sqldb.Querier, table string, id uint32) ([]byte, error) {
+func (s *Tables) dictionaryIn(from sqldb.Source, table string, id uint32) ([]byte, error) {
 	var body []byte
-	err := sqldb.GetWhole(ctx, from, []any{&body}, "SELECT body FROM "+table+" WHERE id = ?", id)
+	err := from.Get([]any{&body}, "SELECT body FROM "+table+" WHERE id = ?", id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, fmt.Errorf("%w: a dictionary is missing", ErrPacked)
 	}
@@ -101,7 +101,7 @@ func (s *Tables) useDictionary(ctx context.Context) (used bool, err error) {
 }
 
 func (s *Tables) dictionaryIDs(ctx context.Context) ([]uint32, error) {
-	return sqldb.ColumnWhole[uint32](ctx, s.DB.Pool(),
+	return sqldb.ColumnOf[uint32](s.Newest(ctx),
 		"SELECT id FROM dictionaries UNION SELECT id FROM dictionary_copies ORDER BY id")
 }
 
@@ -133,14 +133,14 @@ func (s *Tables) samples(ctx context.Context, changes []Change) (taken samples, 
 	if err != nil || taken.bytes >= cmp.Or(s.Sample, sampleBytes) {
 		return taken, err
 	}
-	return taken, s.Read(ctx, func(tx sqldb.Querier) error {
+	return taken, s.Read(ctx, func(tx sqldb.Source) error {
 		from := s.Reader(tx)
-		if first, end, err := from.RowNumbers(ctx); err != nil || end-first < SampleDocuments {
+		if first, end, err := from.RowNumbers(); err != nil || end-first < SampleDocuments {
 			return err
 		}
-		rows, err := from.Rows(ctx, "ORDER BY row DESC LIMIT ?", SampleDocuments)
+		rows, err := from.Rows("ORDER BY row DESC LIMIT ?", SampleDocuments)
 		for i := 0; i < len(rows) && err == nil; i++ {
-			whole, readErr := from.Whole(ctx, rows[i])
+			whole, readErr := from.Whole(rows[i])
 			if err = readErr; err == nil {
 				err = taken.add(ctx, &whole[0])
 			}
@@ -154,14 +154,14 @@ func (s *Tables) ExamineDictionaries(ctx context.Context, repair bool, note func
 	ids, err := s.dictionaryIDs(ctx)
 	for _, id := range ids {
 		for i, table := range DictionaryTables() {
-			if _, err := s.dictionaryIn(ctx, s.DB.Pool(), table, id); err == nil {
+			if _, err := s.dictionaryIn(s.Newest(ctx), table, id); err == nil {
 				continue
 			} else if !Unreadable(err) {
 				return err
 			}
 			damage := index.Damage{Kind: index.DamagedDatabase, Reason: "a dictionary of its texts was damaged"}
 			other := DictionaryTables()[1-i]
-			if _, err := s.dictionaryIn(ctx, s.DB.Pool(), other, id); err == nil && repair {
+			if _, err := s.dictionaryIn(s.Newest(ctx), other, id); err == nil && repair {
 				if err := s.Change(ctx, func(tx *sqldb.Tx) {
 					tx.Exec("DELETE FROM "+table+" WHERE id = ?", id)
 					tx.Exec("INSERT INTO "+table+" (id, body) SELECT id, body FROM "+other+" WHERE id = ?", id)

@@ -33,7 +33,7 @@ func (s *Store) Embed(ctx context.Context, pass index.Embedding) error {
 		if err != nil {
 			return fmt.Errorf("embed: %w", err)
 		}
-		if progress, err := embedded(ctx, s.DB.Pool(), model); err == nil && pass.Report != nil {
+		if progress, err := embedded(s.Newest(ctx), model); err == nil && pass.Report != nil {
 			pass.Report(progress)
 		}
 		switch {
@@ -51,21 +51,21 @@ func (s *Store) Embed(ctx context.Context, pass index.Embedding) error {
 // changes and their texts.
 func (s *Store) unembedded(ctx context.Context, model string, waiting []string, before int64) (
 	rows []*Row, logged map[int64]change, texts []string, err error) {
-	err = s.Read(ctx, func(tx sqldb.Querier) error {
+	err = s.Read(ctx, func(tx sqldb.Source) error {
 		from := s.Reader(tx)
 		const lacking = "WHERE EXISTS (SELECT 1 FROM changes WHERE document = row AND vectors <> ?) AND "
 		if len(waiting) > 0 {
-			rows, err = from.Rows(ctx, lacking+"id IN (SELECT value FROM json_each(?))", model, sqldb.JSON{V: waiting})
+			rows, err = from.Rows(lacking+"id IN (SELECT value FROM json_each(?))", model, sqldb.JSON{V: waiting})
 		} else {
-			rows, err = from.Rows(ctx, lacking+"row < ? ORDER BY row DESC LIMIT ?", model, before, embedAtOnce)
+			rows, err = from.Rows(lacking+"row < ? ORDER BY row DESC LIMIT ?", model, before, embedAtOnce)
 		}
 		if err == nil {
-			logged, err = from.logged(ctx, rows)
+			logged, err = from.logged(rows)
 		}
 		if err != nil {
 			return err
 		}
-		list, err := from.Whole(ctx, rows...)
+		list, err := from.Whole(rows...)
 		seen := map[string]bool{}
 		for i := range list {
 			for at := range list[i].Chunks {
@@ -82,7 +82,7 @@ func (s *Store) unembedded(ctx context.Context, model string, waiting []string, 
 // noteEmbedded puts documents into the log again that were not changed meanwhile.
 func (s *Store) noteEmbedded(ctx context.Context, model string, logged map[int64]change) error {
 	return s.Change(ctx, func(tx *sqldb.Tx) {
-		m, err := s.state(ctx, tx)
+		m, err := s.state(tx.Source())
 		tx.Fail(err)
 		for _, c := range logged {
 			m.Generation++
@@ -95,8 +95,8 @@ func (s *Store) noteEmbedded(ctx context.Context, model string, logged map[int64
 }
 
 // embedded is how far Embed is.
-func embedded(ctx context.Context, db sqldb.Querier, model string) (e index.Embedded, err error) {
-	err = sqldb.GetWhole(ctx, db, []any{&e.Done, &e.Total, &e.Refused}, `SELECT
+func embedded(db sqldb.Source, model string) (e index.Embedded, err error) {
+	err = db.Get([]any{&e.Done, &e.Total, &e.Refused}, `SELECT
 		coalesce((SELECT CAST(sum(chunks) AS BIGINT) FROM documents JOIN changes ON document = row WHERE vectors = ?), 0),
 		chunks,
 		(SELECT count(*) FROM refused_texts WHERE model = ?) FROM meta`, model, model)

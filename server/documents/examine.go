@@ -1,12 +1,10 @@
 package documents
 
 import (
-	"context"
 	"database/sql"
 	"slices"
 
 	"quarry/server/index"
-	"quarry/server/sqldb"
 )
 
 // examination checks that the chunks of a document are complete and unchanged, without unpacking them.
@@ -50,12 +48,12 @@ func (e *examination) sound() (bool, error) {
 }
 
 // Examine calls yield with the damage of stored documents.
-func (r *Reader) Examine(ctx context.Context, rows []*Row, yield func(index.Damage)) error {
-	all, err := r.examine(ctx, rows)
+func (r *Reader) Examine(rows []*Row, yield func(index.Damage)) error {
+	all, err := r.examine(rows)
 	if Unreadable(err) {
 		all = nil
 		for i := range rows {
-			some, err := r.examine(ctx, rows[i:i+1])
+			some, err := r.examine(rows[i : i+1])
 			if some[0].broken = Unreadable(err); err != nil && !some[0].broken {
 				return err
 			}
@@ -64,11 +62,11 @@ func (r *Reader) Examine(ctx context.Context, rows []*Row, yield func(index.Dama
 	} else if err != nil {
 		return err
 	}
-	return r.finish(ctx, all, yield)
+	return r.finish(all, yield)
 }
 
 // examine looks at the groups of documents.
-func (r *Reader) examine(ctx context.Context, rows []*Row) ([]examination, error) {
+func (r *Reader) examine(rows []*Row) ([]examination, error) {
 	all := make([]examination, len(rows))
 	spans := make([]span, len(rows))
 	for i, row := range rows {
@@ -77,11 +75,11 @@ func (r *Reader) examine(ctx context.Context, rows []*Row) ([]examination, error
 			spans[i] = span{new(Row), 1, 0} // nothing
 		}
 	}
-	return all, r.groups(ctx, spans, func(n int, key int64, body []byte) { all[n].group(key, body) })
+	return all, r.groups(spans, func(n int, key int64, body []byte) { all[n].group(key, body) })
 }
 
 // finish reads the documents of which seals do not show that they are sound, and yields their damage.
-func (r *Reader) finish(ctx context.Context, all []examination, yield func(index.Damage)) error {
+func (r *Reader) finish(all []examination, yield func(index.Damage)) error {
 	for i := range all {
 		e := &all[i]
 		if sound, err := e.sound(); sound {
@@ -89,7 +87,7 @@ func (r *Reader) finish(ctx context.Context, all []examination, yield func(index
 		} else if err != nil {
 			return err
 		}
-		whole, err := r.Whole(ctx, e.row)
+		whole, err := r.Whole(e.row)
 		if err != nil {
 			return err
 		}
@@ -106,22 +104,12 @@ func (r *Reader) finish(ctx context.Context, all []examination, yield func(index
 	return nil
 }
 
-// ExamineNamed is Examine for documents by id.
-func (r *Reader) ExamineNamed(ctx context.Context, ids []string, yield func(index.Damage)) error {
-	rows, err := r.Recall(ctx, ids...)
-	if err != nil {
-		return err
-	}
-	rows = slices.DeleteFunc(rows, func(row *Row) bool { return row == nil })
-	return r.Examine(ctx, rows, yield)
-}
-
 // ExamineRows is Examine for the documents with row numbers from first to end, exclusive. It returns an error if the
 // database cannot read one of its pages.
-func (r *Reader) ExamineRows(ctx context.Context, first, end int64, yield func(index.Damage)) error {
+func (r *Reader) ExamineRows(first, end int64, yield func(index.Damage)) error {
 	var rows []*Row
 	last := first - 1
-	err := r.each(ctx, func(row *Row) error {
+	err := r.each(func(row *Row) error {
 		if row.Number <= last {
 			return ErrOrder
 		}
@@ -140,7 +128,7 @@ func (r *Reader) ExamineRows(ctx context.Context, first, end int64, yield func(i
 	var key int64
 	var body sql.RawBytes
 	last = -1
-	err = sqldb.EachWhole(ctx, r, func(row *sql.Rows) error {
+	err = r.Each(func(row *sql.Rows) error {
 		if err := row.Scan(&key, &body); err != nil {
 			return err
 		}
@@ -155,5 +143,5 @@ func (r *Reader) ExamineRows(ctx context.Context, first, end int64, yield func(i
 	if err != nil {
 		return err
 	}
-	return r.finish(ctx, all, yield)
+	return r.finish(all, yield)
 }

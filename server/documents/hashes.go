@@ -12,7 +12,7 @@ import (
 
 // Hashed implements index.Index.
 func (s *Tables) Hashed(ctx context.Context, hash uint32) ([]string, error) {
-	return sqldb.ColumnWhole[string](ctx, s.DB.Pool(),
+	return sqldb.ColumnOf[string](s.Newest(ctx),
 		"SELECT id FROM documents WHERE row IN (SELECT document FROM hashes WHERE hash = ?)", int64(hash))
 }
 
@@ -23,7 +23,7 @@ func (s *Tables) Rehash(ctx context.Context, hash func(id string) uint32) (docum
 		document int64
 	}
 	err = s.Change(ctx, func(tx *sqldb.Tx) {
-		stored, err := sqldb.SelectWhole(ctx, tx, func(r *hashRow) []any { return []any{&r.hash, &r.document} },
+		stored, err := sqldb.RowsOf(tx.Source(), func(r *hashRow) []any { return []any{&r.hash, &r.document} },
 			"SELECT hash, document FROM hashes")
 		tx.Fail(err)
 		isWrong := make(map[hashRow]bool, len(stored))
@@ -32,7 +32,7 @@ func (s *Tables) Rehash(ctx context.Context, hash func(id string) uint32) (docum
 		}
 		var gone, added [][]any
 		documents = 0
-		tx.Fail(sqldb.EachWhole(ctx, tx, func(row *sql.Rows) error {
+		tx.Fail(tx.Source().Each(func(row *sql.Rows) error {
 			one, id := hashRow{}, ""
 			err := row.Scan(&one.document, &id)
 			if one.hash = hash(id); !isWrong[one] {

@@ -41,8 +41,8 @@ type Put struct {
 // the follower has all documents as they were then. It has not after a part of the changes: of a document that was
 // changed again behind that part, it lacks the earlier change, too.
 func (s *Snapshot) Changes(ctx context.Context, position int64, whole bool, limit int) (found Changes, err error) {
-	err = s.locked(func() error {
-		list, err := selectChanges(ctx, s.tx, "number > ? ORDER BY number LIMIT ?", position, limit)
+	err = s.locked(ctx, func(from *Reader) error {
+		list, err := selectChanges(from.Source, "number > ? ORDER BY number LIMIT ?", position, limit)
 		if err != nil {
 			return err
 		}
@@ -50,7 +50,7 @@ func (s *Snapshot) Changes(ctx context.Context, position int64, whole bool, limi
 		if len(list) == limit {
 			found.Last = list[limit-1].number
 		}
-		rows, changes, err := s.changed(ctx, list)
+		rows, changes, err := changed(from, list)
 		if err != nil {
 			return err
 		}
@@ -58,7 +58,7 @@ func (s *Snapshot) Changes(ctx context.Context, position int64, whole bool, limi
 			rows, found.Last = rows[:most], changes[rows[most].Number].number-1
 		}
 		if found.Last < s.State.Generation {
-			if err := sqldb.GetWhole(ctx, s.tx, []any{&found.Left}, "SELECT count(*) FROM changes WHERE number > ?",
+			if err := from.Get([]any{&found.Left}, "SELECT count(*) FROM changes WHERE number > ?",
 				found.Last); err != nil {
 				return err
 			}
@@ -68,7 +68,7 @@ func (s *Snapshot) Changes(ctx context.Context, position int64, whole bool, limi
 				found.Removed = append(found.Removed, c.id)
 			}
 		}
-		stored, err := s.read.Whole(ctx, rows...)
+		stored, err := from.Whole(rows...)
 		for i, d := range stored {
 			c := changes[rows[i].Number]
 			d.Hidden = d.Hidden || rows[i].Damaged // nobody sees what cannot be read
@@ -76,7 +76,7 @@ func (s *Snapshot) Changes(ctx context.Context, position int64, whole bool, limi
 				AccessAlone: whole && c.texted <= position && !rows[i].Damaged})
 		}
 		if err == nil && whole {
-			found.Replaced, err = s.replaced(ctx, position, found.ids())
+			found.Replaced, err = replaced(from, position, found.ids())
 		}
 		return err
 	})
@@ -89,13 +89,13 @@ type change struct {
 	id                  string // empty: not removed
 }
 
-func selectChanges(ctx context.Context, db sqldb.Querier, where string, args ...any) ([]change, error) {
-	return sqldb.SelectWhole(ctx, db, func(c *change) []any { return []any{&c.number, &c.row, &c.texted, &c.id} },
+func selectChanges(db sqldb.Source, where string, args ...any) ([]change, error) {
+	return sqldb.RowsOf(db, func(c *change) []any { return []any{&c.number, &c.row, &c.texted, &c.id} },
 		"SELECT number, coalesce(document, 0), texted, coalesce(id, '') FROM changes WHERE "+where, args...)
 }
 
 // changed returns the rows of changed documents in the order of their changes, and these by row.
-func (s *Snapshot) changed(ctx context.Context, list []change) ([]*Row, map[int64]change, error) {
+func changed(from *Reader, list []change) ([]*Row, map[int64]change, error) {
 	var numbers []int64
 	changes := make(map[int64]change, len(list))
 	for _, c := range list {
@@ -103,19 +103,19 @@ func (s *Snapshot) changed(ctx context.Context, list []change) ([]*Row, map[int6
 			numbers, changes[c.row] = append(numbers, c.row), c
 		}
 	}
-	rows, err := s.read.Rows(ctx, "WHERE row IN "+listed, sqldb.JSON{V: numbers})
+	rows, err := from.Rows("WHERE row IN "+listed, sqldb.JSON{V: numbers})
 	at := func(row *Row) int64 { return changes[row.Number].number }
 	slices.SortFunc(rows, func(a, b *Row) int { return cmp.Compare(at(a), at(b)) })
 	return rows, changes, err
 }
 
 // logged returns the last changes of documents, by row.
-func (r *Reader) logged(ctx context.Context, rows []*Row) (map[int64]change, error) {
+func (r *Reader) logged(rows []*Row) (map[int64]change, error) {
 	numbers, found := make([]int64, len(rows)), make(map[int64]change, len(rows))
 	for i, row := range rows {
 		numbers[i] = row.Number
 	}
-	list, err := selectChanges(ctx, r, "document IN "+listed, sqldb.JSON{V: numbers})
+	list, err := selectChanges(r.Source, "document IN "+listed, sqldb.JSON{V: numbers})
 	for _, c := range list {
 		found[c.row] = c
 	}
@@ -134,7 +134,7 @@ func (c *Changes) ids() []string {
 // Unindexed returns the ids of documents that a follower at a position does not have as they are: those that it could
 // not index, then those that were changed behind the position; at most limit.
 func (s *Store) Unindexed(ctx context.Context, name string, position int64, limit int) ([]string, error) {
-	return sqldb.ColumnWhole[string](ctx, s.DB.Pool(),
+	return sqldb.ColumnOf[string](s.Newest(ctx),
 		`SELECT id FROM (SELECT coalesce(changes.id, documents.id) AS id, number FROM changes
 		LEFT JOIN documents ON row = document WHERE number > ?
 		UNION ALL SELECT document, 0 FROM refusals WHERE follower = ?) AS list ORDER BY number, id LIMIT ?`, position, name, limit)
@@ -142,12 +142,12 @@ func (s *Store) Unindexed(ctx context.Context, name string, position int64, limi
 
 // Refused returns the documents that a follower could not index, at most limit, and their number.
 func (s *Snapshot) Refused(ctx context.Context, name string, limit int) (list []index.Unindexed, total int, err error) {
-	err = s.locked(func() error {
-		if err := sqldb.GetWhole(ctx, s.tx, []any{&total},
+	err = s.locked(ctx, func(from *Reader) error {
+		if err := from.Get([]any{&total},
 			"SELECT count(*) FROM refusals WHERE follower = ?", name); err != nil || total == 0 {
 			return err
 		}
-		list, err = sqldb.SelectWhole(ctx, s.tx, func(d *index.Unindexed) []any { return []any{&d.ID, &d.Reason} },
+		list, err = sqldb.RowsOf(from.Source, func(d *index.Unindexed) []any { return []any{&d.ID, &d.Reason} },
 			"SELECT document, reason FROM refusals WHERE follower = ? ORDER BY document LIMIT ?", name, limit)
 		return err
 	})
@@ -161,7 +161,7 @@ func (s *Store) RetryRefused(ctx context.Context) error {
 		if len(ids) == 0 {
 			return
 		}
-		m, err := s.state(ctx, tx)
+		m, err := s.state(tx.Source())
 		tx.Fail(err)
 		for _, id := range ids {
 			m.Generation++
@@ -229,8 +229,8 @@ func (s *Store) Release(ctx context.Context, holder string) error {
 // Followers returns how far followers are whose names begin with a prefix, by the rest of their names. The names of a
 // follower's parts begin with its own and a slash.
 func (s *Snapshot) Followers(ctx context.Context, prefix string) (map[string]int64, error) {
-	return lockedTo(s, func() (map[string]int64, error) {
-		return sqldb.MapWhole[string, int64](ctx, s.tx,
+	return lockedTo(ctx, s, func(from *Reader) (map[string]int64, error) {
+		return sqldb.MapOf[string, int64](from.Source,
 			"SELECT substr(name, ?), position FROM followers WHERE name >= ? AND name < ?",
 			utf8.RuneCountInString(prefix)+1, prefix, prefix+string(utf8.MaxRune))
 	})

@@ -27,9 +27,9 @@ type write struct {
 }
 
 // Begin implements Written.
-func (w *write) Begin(ctx context.Context, tx sqldb.Querier) (replaced func(int, index.Document), err error) {
+func (w *write) Begin(tx sqldb.Source) (replaced func(int, index.Document), err error) {
 	w.replaced, w.words = nil, make(map[int][]byte)
-	if w.counting, err = countsWords(ctx, tx); w.counting {
+	if w.counting, err = countsWords(tx); w.counting {
 		return func(_ int, old index.Document) { w.replaced = append(w.replaced, old) }, nil
 	}
 	worded := func(c Change) bool { return c.Patches == nil }
@@ -40,7 +40,7 @@ func (w *write) Begin(ctx context.Context, tx sqldb.Querier) (replaced func(int,
 }
 
 // Prepare implements Written.
-func (w *write) Prepare(ctx context.Context, _ sqldb.Querier, plan *Plan) (err error) {
+func (w *write) Prepare(tx sqldb.Source, plan *Plan) (err error) {
 	var added []index.Document
 	for n := range plan.Items {
 		i := &plan.Items[n]
@@ -53,7 +53,7 @@ func (w *write) Prepare(ctx context.Context, _ sqldb.Querier, plan *Plan) (err e
 	}
 	if w.counting {
 		w.counts = countsOf(added, w.replaced)
-		w.analysed, err = w.store.analyse(ctx, added)
+		w.analysed, err = w.store.analyse(tx, added)
 	}
 	return err
 }
@@ -69,11 +69,11 @@ func isAccessAlone(i *Item) bool {
 }
 
 // Store implements Written.
-func (w *write) Store(ctx context.Context, tx *sqldb.Tx, plan *Plan, _ State) error {
-	if counting, err := countsWords(ctx, tx); err != nil || counting != w.counting {
+func (w *write) Store(tx *sqldb.Tx, plan *Plan, _ State) error {
+	if counting, err := countsWords(tx.Source()); err != nil || counting != w.counting {
 		return cmp.Or(err, ErrOvertaken)
 	}
-	before, err := w.store.Reader(tx).logged(ctx, plan.stored())
+	before, err := w.store.Reader(tx.Source()).logged(plan.stored())
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (w *write) Store(ctx context.Context, tx *sqldb.Tx, plan *Plan, _ State) er
 }
 
 // countsWords reports whether the store counts words.
-func countsWords(ctx context.Context, db sqldb.Querier) (counting bool, err error) {
-	err = sqldb.GetWhole(ctx, db, []any{&counting}, "SELECT EXISTS (SELECT 1 FROM statistics)")
+func countsWords(db sqldb.Source) (counting bool, err error) {
+	err = db.Get([]any{&counting}, "SELECT EXISTS (SELECT 1 FROM statistics)")
 	return counting, err
 }

@@ -167,7 +167,7 @@ func (s *Tables) prepareNames(ctx context.Context, changes []Change) error {
 	var first uint32
 	var added []string
 	err := s.Change(ctx, func(tx *sqldb.Tx) {
-		tx.Fail(s.loadNames(ctx, tx))
+		tx.Fail(s.loadNames(tx.Source()))
 		first, added = known.end(), known.unknown(uses)
 		if added = added[:min(len(added), max(0, endNames-int(first)-1))]; len(added) == 0 {
 			return
@@ -201,14 +201,14 @@ func (n *names) unknown(texts counter) (unknown []string) {
 func listOf(c codec, names *[]string) { list(c, names, c.text) }
 
 // loadNames reads the lists of names that are not known yet. What cannot be read is passed over: checks report it.
-func (s *Tables) loadNames(ctx context.Context, from sqldb.Querier) error {
+func (s *Tables) loadNames(from sqldb.Source) error {
 	tables, known := DictionaryTables(), &s.Packer.names
 	next := known.end()
-	ids, err := sqldb.ColumnWhole[uint32](ctx, from, "SELECT id FROM "+tables[0]+" WHERE id >= ? UNION SELECT id FROM "+
+	ids, err := sqldb.ColumnOf[uint32](from, "SELECT id FROM "+tables[0]+" WHERE id >= ? UNION SELECT id FROM "+
 		tables[1]+" WHERE id >= ? ORDER BY id", next, next)
 	for i := 0; i < len(ids) && err == nil; i++ {
 		var data []byte
-		if data, err = s.readDictionary(ctx, from, ids[i]); err != nil && !Unreadable(err) {
+		if data, err = s.readDictionary(from, ids[i]); err != nil && !Unreadable(err) {
 			return err
 		}
 		var texts []string

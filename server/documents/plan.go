@@ -1,7 +1,6 @@
 package documents
 
 import (
-	"context"
 	"fmt"
 	"slices"
 
@@ -42,12 +41,12 @@ type replacing = func(n int, old index.Document)
 
 // Plan compares changes with what is stored. With a nil replaced it reads no texts: a patched document has no chunks
 // then. Errors: an *index.OwnedError if documents of others would be replaced.
-func (r *Reader) Plan(ctx context.Context, changes []Change, replaced replacing) (*Plan, error) {
+func (r *Reader) Plan(changes []Change, replaced replacing) (*Plan, error) {
 	ids := make([]string, len(changes))
 	for i := range changes {
 		ids[i] = changes[i].ID
 	}
-	found, err := r.Find(ctx, ids)
+	found, err := r.Find(ids)
 	if err != nil {
 		return nil, err
 	}
@@ -78,13 +77,13 @@ func (r *Reader) Plan(ctx context.Context, changes []Change, replaced replacing)
 		return nil, fmt.Errorf("write to the library: %w", &index.OwnedError{Origins: owned})
 	}
 	for some := range slices.Chunk(examined, plannedAtOnce) {
-		changed, err := p.keepSound(ctx, r, some)
+		changed, err := p.keepSound(r, some)
 		if compared = append(compared, changed...); err != nil {
 			return nil, err
 		}
 	}
 	for some := range slices.Chunk(compared, plannedAtOnce) {
-		if err := p.compare(ctx, r, some, replaced); err != nil {
+		if err := p.compare(r, some, replaced); err != nil {
 			return nil, err
 		}
 	}
@@ -102,9 +101,9 @@ func (p *Plan) rows(numbers []int) []*Row {
 }
 
 // keepSound keeps items that are stored as they are, and returns those that are damaged or differ beside their chunks.
-func (p *Plan) keepSound(ctx context.Context, r *Reader, numbers []int) (changed []int, err error) {
+func (p *Plan) keepSound(r *Reader, numbers []int) (changed []int, err error) {
 	damaged := map[string]bool{}
-	err = r.Examine(ctx, p.rows(numbers), func(damage index.Damage) { damaged[damage.ID] = true })
+	err = r.Examine(p.rows(numbers), func(damage index.Damage) { damaged[damage.ID] = true })
 	for _, n := range numbers {
 		i := &p.Items[n]
 		i.Unread = damaged[i.ID]
@@ -117,12 +116,12 @@ func (p *Plan) keepSound(ctx context.Context, r *Reader, numbers []int) (changed
 
 // compare compares items with the stored documents. A patch keeps the chunks as they are: those that cannot be read
 // stay known as damaged.
-func (p *Plan) compare(ctx context.Context, r *Reader, numbers []int, replaced replacing) error {
+func (p *Plan) compare(r *Reader, numbers []int, replaced replacing) error {
 	read := r.Whole
 	if replaced == nil {
 		read = r.textless
 	}
-	documents, err := read(ctx, p.rows(numbers)...)
+	documents, err := read(p.rows(numbers)...)
 	if err != nil {
 		return err
 	}

@@ -14,13 +14,20 @@ import (
 
 // Reader reads documents within one transaction. It is not safe for concurrent use.
 type Reader struct {
-	sqldb.Querier
+	sqldb.Source
 	Packer *Packer
 	// Sees reports whether access admits a document whose row is lost, by what is known of its rights elsewhere; nil:
 	// nobody sees it.
 	Sees func(id string, access index.Access) bool
 
 	version string // that it shows; empty: not that of a snapshot, and what it reads is not kept
+}
+
+// In returns a reader of the same transaction for another caller.
+func (r *Reader) In(ctx context.Context) *Reader {
+	in := *r
+	in.Context = ctx
+	return &in
 }
 
 // batchSizes are how many documents or spans one statement reads; each of them is prepared once. A server answers a
@@ -41,7 +48,7 @@ func inBatches[T any](values []T, read func(values []T, places int) error) error
 
 // Recall returns the rows of documents, nil for one that does not exist. Those that snapshots read last are kept: an
 // answer describes its documents first and then reads their chunks.
-func (r *Reader) Recall(ctx context.Context, ids ...string) ([]*Row, error) {
+func (r *Reader) Recall(ids ...string) ([]*Row, error) {
 	rows := make([]*Row, len(ids))
 	var unknown []string
 	for i, id := range ids {
@@ -50,9 +57,9 @@ func (r *Reader) Recall(ctx context.Context, ids ...string) ([]*Row, error) {
 		}
 	}
 	if len(unknown) == 0 {
-		return rows, ctx.Err()
+		return rows, r.Err()
 	}
-	found, err := r.Find(ctx, unknown)
+	found, err := r.Find(unknown)
 	if err != nil {
 		return nil, err
 	}
@@ -67,14 +74,14 @@ func (r *Reader) Recall(ctx context.Context, ids ...string) ([]*Row, error) {
 }
 
 // Find reads the rows of documents by id, without unpacking their details; those that do not exist are missing.
-func (r *Reader) Find(ctx context.Context, ids []string) (map[string]*Row, error) {
+func (r *Reader) Find(ids []string) (map[string]*Row, error) {
 	found := make(map[string]*Row, len(ids))
 	err := inBatches(ids, func(ids []string, places int) error {
 		args := make([]any, places)
 		for i := range args {
 			args[i] = ids[min(i, len(ids)-1)]
 		}
-		err := r.each(ctx, func(row *Row) error {
+		err := r.each(func(row *Row) error {
 			found[row.ID] = row
 			return nil
 		}, "WHERE id IN "+sqldb.Places(places), args...)
@@ -82,7 +89,7 @@ func (r *Reader) Find(ctx context.Context, ids []string) (map[string]*Row, error
 			return err
 		}
 		for _, id := range ids {
-			if err := r.findLost(ctx, id, found); err != nil {
+			if err := r.findLost(id, found); err != nil {
 				return err
 			}
 		}
@@ -92,8 +99,8 @@ func (r *Reader) Find(ctx context.Context, ids []string) (map[string]*Row, error
 }
 
 // findLost finds a document alone, as the rows of others cannot be read.
-func (r *Reader) findLost(ctx context.Context, id string, found map[string]*Row) error {
-	err := r.each(ctx, func(row *Row) error {
+func (r *Reader) findLost(id string, found map[string]*Row) error {
+	err := r.each(func(row *Row) error {
 		found[id] = row
 		return nil
 	}, "WHERE id = ?", id)
@@ -102,13 +109,13 @@ func (r *Reader) findLost(ctx context.Context, id string, found map[string]*Row)
 	}
 	// The index on ids may know the row's number although the row cannot be read.
 	found[id] = Lost(id, err)
-	_ = sqldb.GetWhole(ctx, r, []any{&found[id].Number}, "SELECT row FROM documents WHERE id = ?", id)
+	_ = r.Get([]any{&found[id].Number}, "SELECT row FROM documents WHERE id = ?", id)
 	return nil
 }
 
 // Rows reads the rows of documents; where also orders and limits them.
-func (r *Reader) Rows(ctx context.Context, where string, args ...any) (rows []*Row, err error) {
-	err = r.Each(ctx, func(row *Row) error {
+func (r *Reader) Rows(where string, args ...any) (rows []*Row, err error) {
+	err = r.EachRow(func(row *Row) error {
 		rows = append(rows, row)
 		return nil
 	}, where, args...)
@@ -116,17 +123,17 @@ func (r *Reader) Rows(ctx context.Context, where string, args ...any) (rows []*R
 }
 
 // Each calls yield with what Rows returns.
-func (r *Reader) Each(ctx context.Context, yield func(*Row) error, where string, args ...any) error {
-	return r.each(ctx, func(row *Row) error {
+func (r *Reader) EachRow(yield func(*Row) error, where string, args ...any) error {
+	return r.each(func(row *Row) error {
 		r.complete(row)
 		return yield(row)
 	}, where, args...)
 }
 
 // EachID calls yield for the id of every document, ascending.
-func (r *Reader) EachID(ctx context.Context, yield func(id string) error) error {
+func (r *Reader) EachID(yield func(id string) error) error {
 	last := ""
-	return sqldb.EachWhole(ctx, r, func(row *sql.Rows) error {
+	return r.Each(func(row *sql.Rows) error {
 		id := ""
 		if err := row.Scan(&id); err != nil {
 			return err
@@ -140,21 +147,21 @@ func (r *Reader) EachID(ctx context.Context, yield func(id string) error) error 
 }
 
 // Counts counts the documents and their chunks.
-func (r *Reader) Counts(ctx context.Context) (documents, chunks int, err error) {
-	err = sqldb.GetWhole(ctx, r, []any{&documents, &chunks}, "SELECT count(*), coalesce(sum(chunks), 0) FROM documents")
+func (r *Reader) Counts() (documents, chunks int, err error) {
+	err = r.Get([]any{&documents, &chunks}, "SELECT count(*), coalesce(sum(chunks), 0) FROM documents")
 	return documents, chunks, err
 }
 
 // RowNumbers returns the number of the first row, and the one behind the last.
-func (r *Reader) RowNumbers(ctx context.Context) (first, end int64, err error) {
-	err = sqldb.GetWhole(ctx, r, []any{&first, &end}, `SELECT coalesce((SELECT min(row) FROM documents), 0),
+func (r *Reader) RowNumbers() (first, end int64, err error) {
+	err = r.Get([]any{&first, &end}, `SELECT coalesce((SELECT min(row) FROM documents), 0),
 		coalesce((SELECT max(row) FROM documents), -1) + 1`)
 	return first, end, err
 }
 
 // each calls yield for rows, without unpacking their details.
-func (r *Reader) each(ctx context.Context, yield func(*Row) error, where string, args ...any) error {
-	return sqldb.EachWhole(ctx, r, func(scanned *sql.Rows) error {
+func (r *Reader) each(yield func(*Row) error, where string, args ...any) error {
+	return r.Each(func(scanned *sql.Rows) error {
 		row, err := r.scan(scanned)
 		if err != nil {
 			return err
@@ -209,7 +216,7 @@ type span struct {
 }
 
 // groups calls yield with the groups of chunks of spans, by the number of the span. Those of one come in no order.
-func (r *Reader) groups(ctx context.Context, spans []span, yield func(n int, key int64, body []byte)) error {
+func (r *Reader) groups(spans []span, yield func(n int, key int64, body []byte)) error {
 	done := 0
 	return inBatches(spans, func(batch []span, places int) error {
 		args := make([]any, 0, 2*places)
@@ -226,7 +233,7 @@ func (r *Reader) groups(ctx context.Context, spans []span, yield func(n int, key
 		seen := make(map[place]bool, len(batch))
 		var at place
 		var body sql.RawBytes
-		err := sqldb.EachWhole(ctx, r, func(row *sql.Rows) error {
+		err := r.Each(func(row *sql.Rows) error {
 			if err := row.Scan(&at.span, &at.key, &body); err != nil {
 				return err
 			}
@@ -268,13 +275,13 @@ func rangeOf(row *Row, from, to int) chunkRange {
 
 // fill reads chunks of several documents. Those that cannot be read are marked. Where the database itself is damaged,
 // each range, and each half of one, is tried alone.
-func (r *Reader) fill(ctx context.Context, ranges ...chunkRange) error {
+func (r *Reader) fill(ranges ...chunkRange) error {
 	ranges = slices.DeleteFunc(slices.Clone(ranges), r.fillRecent)
 	spans := make([]span, len(ranges))
 	for i, c := range ranges {
 		spans[i] = c.span
 	}
-	err := r.groups(ctx, spans, func(n int, key int64, body []byte) {
+	err := r.groups(spans, func(n int, key int64, body []byte) {
 		c, at := ranges[n], int(key&ordinalMask)
 		if group, err := r.Packer.unpackGroup(body, key, c.of.Hash, c.first-at, c.last-at); err == nil {
 			expandLinks(group, c.of.Link)
@@ -298,7 +305,7 @@ func (r *Reader) fill(ctx context.Context, ranges ...chunkRange) error {
 				{span{c.of, c.first + half, c.last}, c.chunks[half:]}}
 		}
 		for _, part := range parts {
-			if err := r.fill(ctx, part); err != nil {
+			if err := r.fill(part); err != nil {
 				return err
 			}
 		}
@@ -308,7 +315,7 @@ func (r *Reader) fill(ctx context.Context, ranges ...chunkRange) error {
 
 // Whole reads documents with all their chunks, in the order of their rows. Chunks that cannot be read are marked; of a
 // damaged row only the id is known.
-func (r *Reader) Whole(ctx context.Context, rows ...*Row) ([]index.Document, error) {
+func (r *Reader) Whole(rows ...*Row) ([]index.Document, error) {
 	ranges := make([]chunkRange, 0, len(rows))
 	for _, row := range rows {
 		if r.complete(row); row.Damaged {
@@ -317,7 +324,7 @@ func (r *Reader) Whole(ctx context.Context, rows ...*Row) ([]index.Document, err
 			ranges = append(ranges, rangeOf(row, 0, row.ChunkCount-1))
 		}
 	}
-	if err := r.fill(ctx, ranges...); err != nil {
+	if err := r.fill(ranges...); err != nil {
 		return nil, err
 	}
 	all := make([]index.Document, len(rows))
@@ -331,7 +338,7 @@ func (r *Reader) Whole(ctx context.Context, rows ...*Row) ([]index.Document, err
 }
 
 // textless is Whole without the chunks, which are in another table.
-func (r *Reader) textless(_ context.Context, rows ...*Row) ([]index.Document, error) {
+func (r *Reader) textless(rows ...*Row) ([]index.Document, error) {
 	all := make([]index.Document, len(rows))
 	for i, row := range rows {
 		r.complete(row)
@@ -355,13 +362,13 @@ func Fitting(rows []*Row) int {
 }
 
 // Export returns documents as index.Exporter does.
-func (r *Reader) Export(ctx context.Context, after string, limit int) ([]index.Document, error) {
-	rows, err := r.Rows(ctx, "WHERE id > ? ORDER BY id LIMIT ?", after, limit)
+func (r *Reader) Export(after string, limit int) ([]index.Document, error) {
+	rows, err := r.Rows("WHERE id > ? ORDER BY id LIMIT ?", after, limit)
 	if err != nil {
 		return nil, err
 	}
 	rows = rows[:Fitting(rows)]
-	list, err := r.Whole(ctx, rows...)
+	list, err := r.Whole(rows...)
 	for i, row := range rows {
 		if err == nil && (row.Damaged || Damaged(list[i].Chunks, 0) != nil) {
 			err = fmt.Errorf("document %q: %w", row.ID, fault.ErrDamaged)

@@ -14,7 +14,7 @@ import (
 
 // Reads are the methods of a snapshot that read documents without an index of their words.
 type Reads struct {
-	Read func(func(*Reader) error) error // calls with the reader of the snapshot
+	Read func(ctx context.Context, f func(*Reader) error) error // calls f with the reader of the snapshot
 
 	mutex sync.Mutex
 	found Damages
@@ -43,8 +43,8 @@ func (r *Reads) noteChunks(of *Row, from int, chunks []index.Chunk) {
 
 // admitted returns the rows of documents, nil for one that access does not admit. A damaged one has only its id, and
 // its damage is noted.
-func (r *Reads) admitted(ctx context.Context, from *Reader, access index.Access, ids ...string) ([]*Row, error) {
-	rows, err := from.Recall(ctx, ids...)
+func (r *Reads) admitted(from *Reader, access index.Access, ids ...string) ([]*Row, error) {
+	rows, err := from.Recall(ids...)
 	for i, row := range rows {
 		if row != nil && !row.Damaged {
 			if !access.Admits(&row.Document) {
@@ -71,8 +71,8 @@ func (r *Reads) admitted(ctx context.Context, from *Reader, access index.Access,
 // Documents implements index.Snapshot.
 func (r *Reads) Documents(ctx context.Context, ids []string, access index.Access) ([]index.Stored, error) {
 	found := make([]index.Stored, 0, len(ids))
-	err := r.Read(func(from *Reader) error {
-		rows, err := r.admitted(ctx, from, access, ids...)
+	err := r.Read(ctx, func(from *Reader) error {
+		rows, err := r.admitted(from, access, ids...)
 		for _, row := range rows {
 			if row != nil {
 				found = append(found, row.Stored)
@@ -89,8 +89,8 @@ func (r *Reads) Documents(ctx context.Context, ids []string, access index.Access
 // Chunks implements index.Snapshot.
 func (r *Reads) Chunks(ctx context.Context, id string, from, to int, access index.Access) ([]index.Chunk, error) {
 	var chunks []index.Chunk
-	err := r.Read(func(reader *Reader) error {
-		rows, err := r.admitted(ctx, reader, access, id)
+	err := r.Read(ctx, func(reader *Reader) error {
+		rows, err := r.admitted(reader, access, id)
 		switch {
 		case err != nil:
 			return err
@@ -104,7 +104,7 @@ func (r *Reads) Chunks(ctx context.Context, id string, from, to int, access inde
 			return nil
 		}
 		chunks = c.chunks
-		err = reader.fill(ctx, c)
+		err = reader.fill(c)
 		r.noteChunks(c.of, from, chunks)
 		return err
 	})
@@ -114,12 +114,12 @@ func (r *Reads) Chunks(ctx context.Context, id string, from, to int, access inde
 // Texts implements index.Snapshot.
 func (r *Reads) Texts(ctx context.Context, ranges []index.Range, access index.Access) ([][]index.Chunk, error) {
 	texts := make([][]index.Chunk, len(ranges))
-	err := r.Read(func(reader *Reader) error {
+	err := r.Read(ctx, func(reader *Reader) error {
 		ids := make([]string, len(ranges))
 		for i, wanted := range ranges {
 			ids[i] = wanted.DocumentID
 		}
-		rows, err := r.admitted(ctx, reader, access, ids...)
+		rows, err := r.admitted(reader, access, ids...)
 		if err != nil {
 			return err
 		}
@@ -132,7 +132,7 @@ func (r *Reads) Texts(ctx context.Context, ranges []index.Range, access index.Ac
 				texts[i], all = c.chunks, append(all, c)
 			}
 		}
-		err = reader.fill(ctx, all...)
+		err = reader.fill(all...)
 		for _, c := range all {
 			r.noteChunks(c.of, c.first, c.chunks)
 		}
@@ -146,14 +146,14 @@ func (r *Reads) Texts(ctx context.Context, ranges []index.Range, access index.Ac
 func (r *Reads) Likeness(ctx context.Context, id string, chunk int, access index.Access, rare func(text string) ([]string, error)) (
 	found index.Likeness, err error) {
 	var passage index.Document
-	err = r.Read(func(from *Reader) error {
-		rows, err := r.admitted(ctx, from, access, id)
+	err = r.Read(ctx, func(from *Reader) error {
+		rows, err := r.admitted(from, access, id)
 		if err != nil {
 			return err
 		}
 		if row := rows[0]; row != nil && !row.Damaged && chunk >= 0 && chunk < row.ChunkCount {
 			c := rangeOf(row, chunk, chunk)
-			err = from.fill(ctx, c)
+			err = from.fill(c)
 			r.noteChunks(row, chunk, c.chunks)
 			passage = row.Document
 			passage.Chunks = c.chunks
@@ -164,11 +164,11 @@ func (r *Reads) Likeness(ctx context.Context, id string, chunk int, access index
 		if err != nil {
 			return err
 		}
-		model, err := CurrentModel(ctx, from)
+		model, err := CurrentModel(from.Source)
 		if err != nil || model.Name == "" {
 			return err
 		}
-		vectors, err := model.Vectors(ctx, from, []string{EmbeddedText(&passage, 0)})
+		vectors, err := model.Vectors(from.Source, []string{EmbeddedText(&passage, 0)})
 		found.Vector = index.Vector{Model: model.Name, Values: vectors[0]}
 		return err
 	})
@@ -180,7 +180,7 @@ func (r *Reads) Likeness(ctx context.Context, id string, chunk int, access index
 
 // DocumentIDs implements index.Snapshot. The ids ascend.
 func (r *Reads) DocumentIDs(ctx context.Context, by index.Selector) (ids []string, err error) {
-	err = r.Read(func(from *Reader) error {
+	err = r.Read(ctx, func(from *Reader) error {
 		if names := &from.Packer.names; names.load != nil {
 			if err := names.load(); err != nil {
 				return err
@@ -190,7 +190,7 @@ func (r *Reads) DocumentIDs(ctx context.Context, by index.Selector) (ids []strin
 		if where == "" {
 			return nil
 		}
-		ids, err = sqldb.ColumnWhole[string](ctx, from, "SELECT id FROM documents WHERE "+where+" ORDER BY id", args...)
+		ids, err = sqldb.ColumnOf[string](from.Source, "SELECT id FROM documents WHERE "+where+" ORDER BY id", args...)
 		return err
 	})
 	return ids, err
@@ -198,8 +198,8 @@ func (r *Reads) DocumentIDs(ctx context.Context, by index.Selector) (ids []strin
 
 // Origins implements index.Snapshot.
 func (r *Reads) Origins(ctx context.Context) (origins map[string]int, err error) {
-	err = r.Read(func(from *Reader) error {
-		stored, err := sqldb.MapWhole[string, int](ctx, from,
+	err = r.Read(ctx, func(from *Reader) error {
+		stored, err := sqldb.MapOf[string, int](from.Source,
 			`SELECT CASE WHEN origin = ? AND substr(id, 1, 5) = 'file:' THEN substr(id, 6) ELSE origin END AS file,
 			count(*) FROM documents
 			WHERE origin <> '' GROUP BY file`, inID)
@@ -222,8 +222,8 @@ func (r *Reads) Resolve(ctx context.Context, f index.Filter) (_ index.Filter, er
 		return f, nil
 	}
 	f.Among = []string{}
-	err = r.Read(func(from *Reader) error {
-		found, err := sqldb.ColumnWhole[string](ctx, from, `SELECT id FROM documents
+	err = r.Read(ctx, func(from *Reader) error {
+		found, err := sqldb.ColumnOf[string](from.Source, `SELECT id FROM documents
 			WHERE row >= (SELECT min(document) FROM additions WHERE at > ?)`, f.AddedSince.UnixMicro())
 		f.Among = append(f.Among, found...)
 		return err

@@ -1,7 +1,6 @@
 package documents
 
 import (
-	"context"
 	"database/sql"
 
 	"quarry/server/index"
@@ -35,16 +34,16 @@ func (s *Store) wordsOf(d *index.Document) []byte {
 }
 
 // replaced returns the statistics of documents as they were at a position, by id. Those that are not known are missing.
-func (s *Snapshot) replaced(ctx context.Context, position int64, ids []string) (map[string]segment.Delta, error) {
+func replaced(from *Reader, position int64, ids []string) (map[string]segment.Delta, error) {
 	found := make(map[string]segment.Delta)
-	return found, sqldb.EachWhole(ctx, s.tx, func(row *sql.Rows) error {
+	return found, from.Each(func(row *sql.Rows) error {
 		id, words, delta := "", []byte(nil), segment.Delta{}
 		if err := row.Scan(&id, &words); err != nil {
 			return err
 		}
 		data, err := Unseal(words, []byte(id))
 		if err == nil {
-			data, err = s.read.Packer.Unpack(data)
+			data, err = from.Packer.Unpack(data)
 		}
 		if err == nil && delta.UnmarshalBinary(data) == nil { // else a segment has them
 			found[id] = delta

@@ -1,7 +1,6 @@
 package documents
 
 import (
-	"context"
 	"database/sql"
 	"fmt"
 	"slices"
@@ -125,9 +124,9 @@ func (d *Damages) Add(found index.Damage) {
 var ErrOrder = fmt.Errorf("%w: its rows are out of order", fault.ErrDamaged)
 
 // Cursors returns the bookkeeping entries whose key begins with prefix.
-func Cursors(ctx context.Context, from sqldb.Querier, prefix string) (map[string]string, error) {
+func Cursors(from sqldb.Source, prefix string) (map[string]string, error) {
 	found, last := make(map[string]string), ""
-	return found, sqldb.EachWhole(ctx, from, func(row *sql.Rows) error {
+	return found, from.Each(func(row *sql.Rows) error {
 		key, value := "", ""
 		if err := row.Scan(&key, &value); err != nil {
 			return err

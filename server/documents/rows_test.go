@@ -96,7 +96,7 @@ func TestCursors(t *testing.T) {
 		"a/": {"a/2": "changed", "a/3": "new"},
 		"c":  {},
 	} {
-		if got, err := documents.Cursors(t.Context(), db.Reader, prefix); err != nil || !reflect.DeepEqual(got, want) {
+		if got, err := documents.Cursors(sqldb.Source{Context: t.Context(), Querier: db.Reader}, prefix); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("cursors of %q: %v, %v", prefix, got, err)
 		}
 	}

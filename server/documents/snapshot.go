@@ -44,16 +44,15 @@ func (s *Store) Snapshot(ctx context.Context) (*Snapshot, error) {
 		done()
 		return nil, err
 	}
-	m, err := s.state(ctx, tx)
+	read := sqldb.Source{Context: ctx, Querier: tx}
+	m, err := s.state(read)
 	if err != nil {
 		_ = tx.Rollback()
 		done()
 		return nil, err
 	}
-	shown := &Snapshot{State: m, tx: tx, done: done, read: s.View(tx, m).Reader, server: s.pool != nil}
-	shown.Reads.Read = func(read func(*Reader) error) error {
-		return shown.locked(func() error { return read(shown.read) })
-	}
+	shown := &Snapshot{State: m, tx: tx, done: done, read: s.View(read, m).Reader, server: s.pool != nil}
+	shown.Reads.Read = shown.locked
 	return shown, nil
 }
 
@@ -81,20 +80,20 @@ func (s *Snapshot) View() View { return View{s.read, s.State, s.Close} }
 // Version implements index.Snapshot.
 func (s *Snapshot) Version() string { return s.State.Version() }
 
-// locked calls f while no other method uses the transaction.
-func (s *Snapshot) locked(f func() error) error {
+// locked calls f with what reads the snapshot, while no other method uses the transaction.
+func (s *Snapshot) locked(ctx context.Context, f func(*Reader) error) error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if s.closed {
 		return errClosed
 	}
-	return f()
+	return f(s.read.In(ctx))
 }
 
 // lockedTo is locked for what returns something.
-func lockedTo[T any](s *Snapshot, f func() (T, error)) (found T, err error) {
-	err = s.locked(func() error {
-		found, err = f()
+func lockedTo[T any](ctx context.Context, s *Snapshot, f func(*Reader) (T, error)) (found T, err error) {
+	err = s.locked(ctx, func(from *Reader) error {
+		found, err = f(from)
 		return err
 	})
 	return found, err
@@ -102,26 +101,26 @@ func lockedTo[T any](s *Snapshot, f func() (T, error)) (found T, err error) {
 
 // Whole returns documents with their chunks, in no order, for an index of their words.
 func (s *Snapshot) Whole(ctx context.Context, ids []string) ([]index.Document, error) {
-	return lockedTo(s, func() ([]index.Document, error) {
-		rows, err := s.readable(ctx, ids)
+	return lockedTo(ctx, s, func(from *Reader) ([]index.Document, error) {
+		rows, err := from.readable(ids)
 		if err != nil {
 			return nil, err
 		}
-		return s.read.Whole(ctx, rows...)
+		return from.Whole(rows...)
 	})
 }
 
 // readable returns the rows of documents that exist and can be read.
-func (s *Snapshot) readable(ctx context.Context, ids []string) ([]*Row, error) {
-	rows, err := s.read.Recall(ctx, ids...)
+func (r *Reader) readable(ids []string) ([]*Row, error) {
+	rows, err := r.Recall(ids...)
 	return slices.DeleteFunc(rows, func(row *Row) bool { return row == nil || row.Damaged }), err
 }
 
 // Stats implements index.Snapshot. Bytes are those of the database.
 func (s *Snapshot) Stats(ctx context.Context) (stats index.Stats, err error) {
 	stats = index.Stats{Documents: s.State.Documents, Chunks: s.State.Chunks, VectorModel: s.State.Model}
-	err = s.locked(func() error {
-		e, err := embedded(ctx, s.tx, s.State.Model)
+	err = s.locked(ctx, func(from *Reader) error {
+		e, err := embedded(from.Source, s.State.Model)
 		if err != nil {
 			return err
 		}
@@ -133,7 +132,7 @@ func (s *Snapshot) Stats(ctx context.Context) (stats index.Stats, err error) {
 			size = `SELECT CAST(coalesce(sum(pg_total_relation_size(c.oid)), 0) AS BIGINT) FROM pg_class AS c
 				JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = current_schema() AND c.relkind = 'r'`
 		}
-		return sqldb.GetWhole(ctx, s.tx, []any{&stats.Bytes}, size)
+		return from.Get([]any{&stats.Bytes}, size)
 	})
 	return stats, err
 }
@@ -142,12 +141,12 @@ func (s *Snapshot) Stats(ctx context.Context) (stats index.Stats, err error) {
 // admit are missing.
 func (s *Snapshot) Versions(ctx context.Context, ids []string, access index.Access) (map[string]int64, error) {
 	versions := make(map[string]int64, len(ids))
-	err := s.locked(func() error {
-		rows, err := s.readable(ctx, ids)
+	err := s.locked(ctx, func(from *Reader) error {
+		rows, err := from.readable(ids)
 		if err != nil {
 			return err
 		}
-		logged, err := s.read.logged(ctx, rows)
+		logged, err := from.logged(rows)
 		for _, row := range rows {
 			if access.Admits(&row.Document) {
 				versions[row.ID] = logged[row.Number].number

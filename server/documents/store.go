@@ -77,7 +77,7 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 		return nil, fmt.Errorf("open the documents: %w", err)
 	}
 	s.Engine = s.apply
-	m, err := ReadState(ctx, s.DB.Pool())
+	m, err := ReadState(s.Newest(ctx))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the documents: %w", err), s.Close())
 	}
@@ -190,7 +190,7 @@ func (s *Store) Check(ctx context.Context, options index.CheckOptions, report fu
 		err = s.ExamineNamed(ctx, options.Documents, note)
 	} else if err = s.ExamineDictionaries(ctx, options.Repair && !s.ReadOnly(), note); err == nil {
 		var first, end int64
-		if first, end, err = s.Reader(s.DB.Pool()).RowNumbers(ctx); err == nil {
+		if first, end, err = s.Reader(s.Newest(ctx)).RowNumbers(); err == nil {
 			err = s.ExamineRows(ctx, first, end, note, func(error) bool { return false }, report)
 		}
 	}

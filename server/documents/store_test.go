@@ -55,11 +55,11 @@ type overtaken struct {
 	attempts int
 }
 
-func (o *overtaken) Prepare(ctx context.Context, tx sqldb.Querier, plan *Plan) error {
+func (o *overtaken) Prepare(tx sqldb.Source, plan *Plan) error {
 	if o.attempts++; o.attempts <= 2 {
 		o.others()
 	}
-	return o.Written.Prepare(ctx, tx, plan)
+	return o.Written.Prepare(tx, plan)
 }
 
 // TestOvertakenWrite: a write that was prepared while another one changed the same document, or while words were counted
@@ -252,12 +252,12 @@ func TestLostRowNumber(t *testing.T) {
 	defer func() { _ = x.Close() }()
 	whole := Canonical(page("a", "walrus"))
 	lost := &Plan{Items: []Item{{Change: Change{ID: whole.ID, Put: &whole}, Old: new(Row), Hash: Hash(&whole)}}}
-	err := x.Change(t.Context(), func(tx *sqldb.Tx) { tx.Fail(x.put(t.Context(), tx, lost, State{})) })
+	err := x.Change(t.Context(), func(tx *sqldb.Tx) { tx.Fail(x.put(tx, lost, State{})) })
 	if err != nil {
 		t.Fatal(err)
 	}
 	row := int64(0)
-	if err := sqldb.GetWhole(t.Context(), x.DB.Pool(), []any{&row},
+	if err := x.Newest(t.Context()).Get([]any{&row},
 		"SELECT row FROM documents WHERE id = 'a'"); err != nil || row < 1 {
 		t.Errorf("stored in row %d, %v", row, err)
 	}
@@ -410,7 +410,7 @@ func testDictionary(t *testing.T, options Options) {
 				t.Fatalf("%s: %v, %v", damage, got, err)
 			}
 		}
-		bodies, err := sqldb.ColumnWhole[[]byte](t.Context(), s.DB.Pool(), "SELECT body FROM chunks")
+		bodies, err := sqldb.ColumnOf[[]byte](s.Newest(t.Context()), "SELECT body FROM chunks")
 		bodies = slices.DeleteFunc(bodies, func(body []byte) bool { return body[6] != packedDictionary }) // behind seal and count
 		if err != nil || len(bodies) < len(pages) {
 			t.Errorf("%d texts are packed with a dictionary, %v", len(bodies), err)

@@ -54,8 +54,8 @@ type State struct {
 func (s State) Version() string { return fmt.Sprintf("%s.%d", s.Store, s.Generation) }
 
 // ReadState reads the state that a transaction shows.
-func ReadState(ctx context.Context, db sqldb.Querier) (m State, err error) {
-	err = sqldb.GetWhole(ctx, db, []any{&m.Store, &m.Generation, &m.Manifest, &m.Documents, &m.Chunks, &m.Model},
+func ReadState(db sqldb.Source) (m State, err error) {
+	err = db.Get([]any{&m.Store, &m.Generation, &m.Manifest, &m.Documents, &m.Chunks, &m.Model},
 		`SELECT store, generation, manifest, documents, chunks,
 		coalesce((SELECT name FROM embedding_models WHERE current = 1), '') FROM meta WHERE id = 1`)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -65,8 +65,8 @@ func ReadState(ctx context.Context, db sqldb.Querier) (m State, err error) {
 }
 
 // state is ReadState of what was opened; fault.ErrReplaced if it was removed, or another one took its place.
-func (s *Tables) state(ctx context.Context, db sqldb.Querier) (State, error) {
-	m, err := ReadState(ctx, db)
+func (s *Tables) state(db sqldb.Source) (State, error) {
+	m, err := ReadState(db)
 	var answer interface{ SQLState() string }
 	if errors.As(err, &answer) && answer.SQLState() == "42P01" || // no such table
 		err == nil && s.opened != "" && m.Store != s.opened {
@@ -80,10 +80,10 @@ func (s *Tables) state(ctx context.Context, db sqldb.Querier) (State, error) {
 type Written interface {
 	// Begin discards what was prepared before. It returns what is called with each document that is replaced or
 	// removed, as far as it can be read, by its number among the changes; nil: their texts need not be read.
-	Begin(ctx context.Context, tx sqldb.Querier) (replaced func(n int, old index.Document), err error)
-	Prepare(ctx context.Context, tx sqldb.Querier, plan *Plan) error
+	Begin(tx sqldb.Source) (replaced func(n int, old index.Document), err error)
+	Prepare(tx sqldb.Source, plan *Plan) error
 	// Store is called with the state before the write, if documents change.
-	Store(ctx context.Context, tx *sqldb.Tx, plan *Plan, before State) error
+	Store(tx *sqldb.Tx, plan *Plan, before State) error
 }
 
 var (
@@ -97,7 +97,7 @@ var (
 const optimisticTries = 2
 
 // State returns the newest state.
-func (s *Tables) State(ctx context.Context) (State, error) { return s.state(ctx, s.DB.Pool()) }
+func (s *Tables) State(ctx context.Context) (State, error) { return s.state(s.Newest(ctx)) }
 
 // Version implements index.Index.
 func (s *Tables) Version(ctx context.Context) (string, error) {
@@ -110,31 +110,36 @@ func (s *Tables) Version(ctx context.Context) (string, error) {
 
 // Cursors implements index.Index.
 func (s *Tables) Cursors(ctx context.Context, prefix string) (map[string]string, error) {
-	return Cursors(ctx, s.DB.Pool(), prefix)
+	return Cursors(s.Newest(ctx), prefix)
 }
 
 // Export implements index.Exporter.
 func (s *Tables) Export(ctx context.Context, after string, limit int) (list []index.Document, err error) {
-	err = s.Read(ctx, func(tx sqldb.Querier) error {
-		if _, err := s.state(ctx, tx); err != nil {
+	err = s.Read(ctx, func(tx sqldb.Source) error {
+		if _, err := s.state(tx); err != nil {
 			return err // as when other documents took their place
 		}
-		list, err = s.Reader(tx).Export(ctx, after, limit)
+		list, err = s.Reader(tx).Export(after, limit)
 		return err
 	})
 	return list, err
+}
+
+// Newest returns what reads the newest state, each statement by itself.
+func (s *Tables) Newest(ctx context.Context) sqldb.Source {
+	return sqldb.Source{Context: ctx, Querier: s.DB.Pool()}
 }
 
 // ReadOnly reports whether the database was opened without the right to change it.
 func (s *Tables) ReadOnly() bool { return s.DB.ReadOnly() }
 
 // Reader returns what reads documents of a database or transaction.
-func (s *Tables) Reader(db sqldb.Querier) *Reader {
-	return &Reader{Querier: db, Packer: s.Packer}
+func (s *Tables) Reader(db sqldb.Source) *Reader {
+	return &Reader{Source: db, Packer: s.Packer}
 }
 
 // View returns a view of the documents that a transaction shows.
-func (s *Tables) View(tx sqldb.Querier, state State) View {
+func (s *Tables) View(tx sqldb.Source, state State) View {
 	read := s.Reader(tx)
 	read.version = state.Version()
 	return View{read, state, func() {}}
@@ -155,22 +160,22 @@ func (s *Tables) Begin(ctx context.Context) (*sql.Tx, error) {
 }
 
 // Read calls f with a transaction that only reads.
-func (s *Tables) Read(ctx context.Context, f func(sqldb.Querier) error) error {
+func (s *Tables) Read(ctx context.Context, f func(sqldb.Source) error) error {
 	tx, err := s.Begin(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }()
-	return f(tx)
+	return f(sqldb.Source{Context: ctx, Querier: tx})
 }
 
 // Commit prepares a change and stores it. verify is called with the write lock, and returns ErrOvertaken if what was
 // prepared without it does not fit any more.
-func (s *Tables) Commit(ctx context.Context, prepare, verify func(sqldb.Querier) error,
+func (s *Tables) Commit(ctx context.Context, prepare, verify func(sqldb.Source) error,
 	store func(*sqldb.Tx) error) error {
-	storeAfter := func(first func(sqldb.Querier) error) error {
+	storeAfter := func(first func(sqldb.Source) error) error {
 		return s.Change(ctx, func(tx *sqldb.Tx) {
-			err := first(tx)
+			err := first(tx.Source())
 			if err == nil {
 				err = store(tx)
 			}
@@ -207,8 +212,8 @@ func (s *Tables) Write(ctx context.Context, batch index.Batch) (written index.Wr
 		}
 		return written, err
 	}
-	err = s.Read(ctx, func(tx sqldb.Querier) error {
-		plan, err := s.Reader(tx).Plan(ctx, changes, nil)
+	err = s.Read(ctx, func(tx sqldb.Source) error {
+		plan, err := s.Reader(tx).Plan(changes, nil)
 		if err == nil {
 			written = plan.Written
 		}
@@ -250,39 +255,39 @@ func (s *Tables) Apply(ctx context.Context, changes []Change, cursors map[string
 	}
 	var plan *Plan
 	var planned State
-	err = s.Commit(ctx, func(tx sqldb.Querier) (err error) {
-		if planned, err = s.state(ctx, tx); err != nil {
+	err = s.Commit(ctx, func(tx sqldb.Source) (err error) {
+		if planned, err = s.state(tx); err != nil {
 			return err
 		}
-		replaced, err := with.Begin(ctx, tx)
+		replaced, err := with.Begin(tx)
 		if err == nil {
-			plan, err = s.Reader(tx).Plan(ctx, changes, replaced)
+			plan, err = s.Reader(tx).Plan(changes, replaced)
 		}
 		if err != nil {
 			return err
 		}
 		if plan.Nothing() {
-			if changed, err := cursorsChange(ctx, tx, cursors); err != nil || !changed {
+			if changed, err := cursorsChange(tx, cursors); err != nil || !changed {
 				return cmp.Or(err, ErrUnchanged)
 			}
 		}
 		var group errgroup.Group
 		group.Go(guard.Err(func() error { return plan.Pack(ctx, s.Packer) }))
-		group.Go(guard.Err(func() error { return with.Prepare(ctx, tx, plan) }))
+		group.Go(guard.Err(func() error { return with.Prepare(tx, plan) }))
 		return group.Wait()
-	}, func(tx sqldb.Querier) error {
+	}, func(tx sqldb.Source) error {
 		before := planned
 		var err error
-		if planned, err = s.state(ctx, tx); err != nil || planned == before {
+		if planned, err = s.state(tx); err != nil || planned == before {
 			return err
 		}
-		return plan.verify(ctx, s.Reader(tx))
+		return plan.verify(s.Reader(tx))
 	}, func(tx *sqldb.Tx) error {
 		if PutCursors(tx, cursors); plan.Nothing() { // cursors alone change nothing that can be seen
 			return nil
 		}
-		tx.Fail(s.put(ctx, tx, plan, planned))
-		return with.Store(ctx, tx, plan, planned)
+		tx.Fail(s.put(tx, plan, planned))
+		return with.Store(tx, plan, planned)
 	})
 	if err != nil {
 		return index.Written{}, err
@@ -291,10 +296,10 @@ func (s *Tables) Apply(ctx context.Context, changes []Change, cursors map[string
 }
 
 // cursorsChange reports whether one of cursors is not stored like this.
-func cursorsChange(ctx context.Context, tx sqldb.Querier, cursors map[string]string) (bool, error) {
+func cursorsChange(tx sqldb.Source, cursors map[string]string) (bool, error) {
 	for key, value := range cursors {
 		current := ""
-		err := sqldb.GetWhole(ctx, tx, []any{&current},
+		err := tx.Get([]any{&current},
 			"SELECT coalesce(max(value), '') FROM cursors WHERE key = ?", key)
 		if err != nil || current != value {
 			return err == nil, err
@@ -314,12 +319,12 @@ func (p *Plan) stored() (rows []*Row) {
 }
 
 // verify returns ErrOvertaken unless all documents are as they were when the plan was made.
-func (p *Plan) verify(ctx context.Context, from *Reader) error {
+func (p *Plan) verify(from *Reader) error {
 	ids := make([]string, len(p.Items))
 	for n := range p.Items {
 		ids[n] = p.Items[n].ID
 	}
-	found, err := from.Find(ctx, ids)
+	found, err := from.Find(ids)
 	if err != nil {
 		return err
 	}
@@ -353,8 +358,8 @@ func (s *Tables) ExamineRows(ctx context.Context, first, end int64, note func(in
 			to := min(from+checkSlice, end)
 			var found []index.Damage
 			yield := func(damage index.Damage) { found = append(found, damage) }
-			err := s.Read(running, func(tx sqldb.Querier) error {
-				return s.Reader(tx).ExamineRows(running, from, to, yield)
+			err := s.Read(running, func(tx sqldb.Source) error {
+				return s.Reader(tx).ExamineRows(from, to, yield)
 			})
 			mutex.Lock()
 			defer mutex.Unlock()
@@ -378,5 +383,12 @@ func (s *Tables) ExamineRows(ctx context.Context, first, end int64, note func(in
 
 // ExamineNamed examines documents by id.
 func (s *Tables) ExamineNamed(ctx context.Context, ids []string, note func(index.Damage)) error {
-	return s.Read(ctx, func(tx sqldb.Querier) error { return s.Reader(tx).ExamineNamed(ctx, ids, note) })
+	return s.Read(ctx, func(tx sqldb.Source) error {
+		from := s.Reader(tx)
+		rows, err := from.Recall(ids...)
+		if err != nil {
+			return err
+		}
+		return from.Examine(slices.DeleteFunc(rows, func(row *Row) bool { return row == nil }), note)
+	})
 }

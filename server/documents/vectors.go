@@ -20,8 +20,8 @@ type Model struct {
 }
 
 // CurrentModel returns the model that was used last, without a name if there never was one.
-func CurrentModel(ctx context.Context, db sqldb.Querier) (m Model, err error) {
-	err = sqldb.GetWhole(ctx, db, []any{&m.ID, &m.Name, &m.Dimensions},
+func CurrentModel(db sqldb.Source) (m Model, err error) {
+	err = db.Get([]any{&m.ID, &m.Name, &m.Dimensions},
 		"SELECT id, name, dimensions FROM embedding_models WHERE current = 1")
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
@@ -69,7 +69,7 @@ func PutVectors(tx *sqldb.Tx, model string, keys []vector.Key, values [][]float3
 }
 
 // Vectors returns the vectors of texts; nil for one without, or whose vector is damaged.
-func (m Model) Vectors(ctx context.Context, db sqldb.Querier, texts []string) ([][]float32, error) {
+func (m Model) Vectors(db sqldb.Source, texts []string) ([][]float32, error) {
 	vectors, places := make([][]float32, len(texts)), make(map[vector.Key][]int, len(texts))
 	for i, text := range texts {
 		key := KeyOf(text)
@@ -80,7 +80,7 @@ func (m Model) Vectors(ctx context.Context, db sqldb.Querier, texts []string) ([
 		for i := range count {
 			args = append(args, keys[min(i, len(keys)-1)][:])
 		}
-		return sqldb.EachWhole(ctx, db, func(row *sql.Rows) error {
+		return db.Each(func(row *sql.Rows) error {
 			hash, data := sql.RawBytes(nil), sql.RawBytes(nil)
 			err := row.Scan(&hash, &data)
 			if err == nil {
@@ -110,15 +110,15 @@ func (m Model) unpack(data, key []byte) []float32 {
 // Embeddings implements index.Exporter. The vector of a text that the model refuses is empty.
 func (s *Tables) Embeddings(ctx context.Context, model string, texts []string) (vectors [][]float32, err error) {
 	m := Model{}
-	err = sqldb.GetWhole(ctx, s.DB.Pool(), []any{&m.ID, &m.Dimensions},
+	err = s.Newest(ctx).Get([]any{&m.ID, &m.Dimensions},
 		"SELECT id, dimensions FROM embedding_models WHERE name = ?", model)
 	if vectors = make([][]float32, len(texts)); err == nil {
-		vectors, err = m.Vectors(ctx, s.DB.Pool(), texts)
+		vectors, err = m.Vectors(s.Newest(ctx), texts)
 	}
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return nil, err
 	}
-	refused, err := RefusedTexts(ctx, s.DB.Pool(), model)
+	refused, err := RefusedTexts(s.Newest(ctx), model)
 	for i := range texts {
 		if vectors[i] == nil && len(refused) > 0 && refused[KeyOf(texts[i])] {
 			vectors[i] = []float32{}
@@ -128,8 +128,8 @@ func (s *Tables) Embeddings(ctx context.Context, model string, texts []string) (
 }
 
 // RefusedTexts are the texts that a model has refused.
-func RefusedTexts(ctx context.Context, db sqldb.Querier, model string) (map[vector.Key]bool, error) {
-	hashes, err := sqldb.ColumnWhole[[]byte](ctx, db, "SELECT hash FROM refused_texts WHERE model = ?", model)
+func RefusedTexts(db sqldb.Source, model string) (map[vector.Key]bool, error) {
+	hashes, err := sqldb.ColumnOf[[]byte](db, "SELECT hash FROM refused_texts WHERE model = ?", model)
 	refused := make(map[vector.Key]bool, len(hashes))
 	for _, hash := range hashes {
 		var key vector.Key

@@ -20,7 +20,7 @@ import (
 // CountWords makes the store count words from now on, and counts those that are stored.
 func (s *Store) CountWords(ctx context.Context) error {
 	version := 0
-	err := sqldb.GetWhole(ctx, s.DB.Pool(), []any{&version}, "SELECT analyser FROM statistics")
+	err := s.Newest(ctx).Get([]any{&version}, "SELECT analyser FROM statistics")
 	if err == nil && version == analysis.Version || err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
@@ -29,28 +29,28 @@ func (s *Store) CountWords(ctx context.Context) error {
 			tx.Exec("DELETE FROM " + table)
 		}
 		tx.Exec("INSERT INTO statistics VALUES (" + fmt.Sprint(analysis.Version) + ", 0, 0, 0, 0, 0)")
-		tx.Fail(s.countAll(ctx, tx))
+		tx.Fail(s.countAll(tx))
 	})
 }
 
 // countAll counts the words of all documents.
-func (s *Store) countAll(ctx context.Context, tx *sqldb.Tx) error {
-	from := s.Reader(tx)
+func (s *Store) countAll(tx *sqldb.Tx) error {
+	from := s.Reader(tx.Source())
 	for last := int64(-1); ; {
-		rows, err := from.Rows(ctx, "WHERE row > ? ORDER BY row LIMIT 1000", last)
+		rows, err := from.Rows("WHERE row > ? ORDER BY row LIMIT 1000", last)
 		if err != nil || len(rows) == 0 {
 			return err
 		}
 		last = rows[len(rows)-1].Number
-		list, err := from.Whole(ctx, rows...)
+		list, err := from.Whole(rows...)
 		if err != nil {
 			return err
 		}
-		packed, err := s.analyse(ctx, list)
+		packed, err := s.analyse(from, list)
 		if err != nil {
 			return err
 		}
-		logged, err := from.logged(ctx, rows)
+		logged, err := from.logged(rows)
 		if err != nil {
 			return err
 		}
@@ -121,8 +121,8 @@ func bit(b bool) int {
 // Words returns the statistics of all documents, and how many of them are hidden.
 func (s *Snapshot) Words(ctx context.Context) (stats segment.Stats, hidden int, err error) {
 	stats.Documents, stats.Chunks = int64(s.State.Documents), int64(s.State.Chunks)
-	err = s.locked(func() error {
-		return sqldb.GetWhole(ctx, s.tx, []any{&stats.BodyTokens, &stats.HeadingTokens, &stats.TitleTokens,
+	err = s.locked(ctx, func(from *Reader) error {
+		return from.Get([]any{&stats.BodyTokens, &stats.HeadingTokens, &stats.TitleTokens,
 			&stats.ChunkTitleTokens, &hidden},
 			"SELECT body_tokens, heading_tokens, title_tokens, chunk_title_tokens, hidden FROM statistics")
 	})
@@ -132,8 +132,8 @@ func (s *Snapshot) Words(ctx context.Context) (stats segment.Stats, hidden int, 
 // Counts returns the statistics of terms; those that no document contains are missing.
 func (s *Snapshot) Counts(ctx context.Context, terms []string) (map[string]segment.TermCounts, error) {
 	found := make(map[string]segment.TermCounts, len(terms))
-	return found, s.locked(func() error {
-		return sqldb.EachWhole(ctx, s.tx, func(row *sql.Rows) error {
+	return found, s.locked(ctx, func(from *Reader) error {
+		return from.Each(func(row *sql.Rows) error {
 			term, n := "", segment.TermCounts{}
 			err := row.Scan(&term, &n.Chunks, &n.Documents, &n.Titles)
 			found[term] = n
@@ -166,8 +166,8 @@ func (s *Snapshot) Vocabulary(ctx context.Context, limit int) ([]lexical.Surface
 }
 
 func (s *Snapshot) surfaces(ctx context.Context, where string, args ...any) ([]lexical.Surface, error) {
-	return lockedTo(s, func() ([]lexical.Surface, error) {
-		return sqldb.SelectWhole(ctx, s.tx, func(s *lexical.Surface) []any {
+	return lockedTo(ctx, s, func(from *Reader) ([]lexical.Surface, error) {
+		return sqldb.RowsOf(from.Source, func(s *lexical.Surface) []any {
 			return []any{&s.Surface, &s.Term, &s.Documents}
 		}, "SELECT surface, term, documents FROM surfaces "+where, args...)
 	})

@@ -21,8 +21,8 @@ func (p *Plan) Pack(ctx context.Context, packer *Packer) (err error) {
 }
 
 // put stores what a plan changes, and numbers the changes.
-func (s *Tables) put(ctx context.Context, tx *sqldb.Tx, plan *Plan, before State) error {
-	_, end, err := s.Reader(tx).RowNumbers(ctx)
+func (s *Tables) put(tx *sqldb.Tx, plan *Plan, before State) error {
+	_, end, err := s.Reader(tx.Source()).RowNumbers()
 	if err != nil {
 		return err
 	}

@@ -98,9 +98,9 @@ func (c *checkRun) database(ctx context.Context) error {
 		return err
 	}
 	from := int64(0)
-	first, end, err := c.x.Reader(c.x.db.Reader).RowNumbers(ctx)
+	first, end, err := c.x.Reader(c.x.Newest(ctx)).RowNumbers()
 	if err == nil {
-		err = sqldb.GetWhole(ctx, c.x.db.Reader, []any{&from},
+		err = c.x.Newest(ctx).Get([]any{&from},
 			"SELECT coalesce(max(next), 0) FROM checks WHERE part = 'documents'")
 	}
 	if err != nil {
@@ -213,10 +213,10 @@ func (c *checkRun) disagreement(ctx context.Context) (d disagreement, err error)
 		return d, nil // reported with the files
 	}
 	err = segment.Protect(func() string { return "" }, func() error {
-		if d, err = compareIDs(ctx, seen.Reader, seen.state.parts); err != nil || c.x.source != nil {
+		if d, err = compareIDs(seen.Reader, seen.state.parts); err != nil || c.x.source != nil {
 			return err
 		}
-		d.counters, err = miscounted(ctx, seen.Reader, seen.Documents, seen.Chunks)
+		d.counters, err = miscounted(seen.Reader, seen.Documents, seen.Chunks)
 		return err
 	})
 	return d, err
@@ -246,31 +246,31 @@ func (c *checkRun) files(ctx context.Context) error {
 func (c *checkRun) damagedFiles(ctx context.Context) (found []*damagedError, err error) {
 	for range openAttempts {
 		var before, after documents.State
-		err = c.x.Read(ctx, func(tx sqldb.Querier) error {
-			if before, err = documents.ReadState(ctx, tx); err == nil {
-				found, err = c.inspectFiles(ctx, tx)
+		err = c.x.Read(ctx, func(tx sqldb.Source) error {
+			if before, err = documents.ReadState(tx); err == nil {
+				found, err = c.inspectFiles(tx)
 			}
 			return err
 		})
 		if err != nil || len(found) == 0 {
 			return nil, err
 		}
-		if after, err = documents.ReadState(ctx, c.x.db.Reader); err != nil || after.Manifest == before.Manifest {
+		if after, err = documents.ReadState(c.x.Newest(ctx)); err != nil || after.Manifest == before.Manifest {
 			break
 		}
 	}
 	return found, err
 }
 
-func (c *checkRun) inspectFiles(ctx context.Context, tx sqldb.Querier) (found []*damagedError, err error) {
+func (c *checkRun) inspectFiles(tx sqldb.Source) (found []*damagedError, err error) {
 	var segments *damagedError
-	err = c.x.inspect(ctx, tx, func(p *part, damage error) error {
+	err = c.x.inspect(tx, func(p *part, damage error) error {
 		c.x.pool.drop(p.segment)
 		if damage != nil {
 			segments = segments.add(p.name, damage)
 		}
 		if p.vectors == nil {
-			return ctx.Err()
+			return tx.Err()
 		}
 		err := c.x.states.vectors.verify(p.vectors.name)
 		if !isDamage(err) {
@@ -279,7 +279,7 @@ func (c *checkRun) inspectFiles(ctx context.Context, tx sqldb.Querier) (found []
 		unread := damaged(p.vectors.name, err)
 		unread.vectors = true
 		found = append(found, unread)
-		return ctx.Err()
+		return tx.Err()
 	})
 	if err != nil {
 		return nil, err

@@ -10,7 +10,6 @@ import (
 
 	"quarry/server/documents"
 	"quarry/server/index"
-	"quarry/server/sqldb"
 )
 
 // withDictionary is a closed library with short texts that are packed with a dictionary.
@@ -29,7 +28,7 @@ func withDictionary(t *testing.T) (dir string, all model) {
 		all.apply(batch)
 	}
 	packed := 0
-	if err := sqldb.GetWhole(t.Context(), x.db.Reader, []any{&packed},
+	if err := x.Newest(t.Context()).Get([]any{&packed},
 		"SELECT count(*) FROM chunks WHERE hex(substr(body, 7, 1)) = '03'"); err != nil ||
 		packed != len(all) {
 		t.Fatalf("%d of %d texts are packed with a dictionary, %v", packed, len(all), err)

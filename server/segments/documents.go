@@ -1,7 +1,6 @@
 package segments
 
 import (
-	"context"
 	"fmt"
 	"slices"
 
@@ -18,10 +17,10 @@ type yieldDocument = func(number int, d *index.Document) error
 
 // indexed calls yield with documents that the index contains, by their numbers among ids. What cannot be read of them
 // is left out.
-func indexed(ctx context.Context, from *documents.Reader, ids []string, yield yieldDocument) error {
+func indexed(from *documents.Reader, ids []string, yield yieldDocument) error {
 	done := 0
 	for some := range slices.Chunk(ids, readAtOnce) {
-		found, err := from.Find(ctx, some)
+		found, err := from.Find(some)
 		if err != nil {
 			return err
 		}
@@ -32,7 +31,7 @@ func indexed(ctx context.Context, from *documents.Reader, ids []string, yield yi
 			}
 		}
 		for len(rows) > 0 {
-			whole, err := from.Whole(ctx, rows[:documents.Fitting(rows)]...)
+			whole, err := from.Whole(rows[:documents.Fitting(rows)]...)
 			for i := 0; i < len(whole) && err == nil; i++ {
 				err = yield(done+i, &whole[i])
 			}
@@ -46,12 +45,12 @@ func indexed(ctx context.Context, from *documents.Reader, ids []string, yield yi
 }
 
 // each calls yield with the documents that live ordinals of a part stand for.
-func (v *view) each(ctx context.Context, p *part, ordinals []int, yield yieldDocument) (err error) {
+func (v *view) each(p *part, ordinals []int, yield yieldDocument) (err error) {
 	ids := make([]string, len(ordinals))
 	for i, ordinal := range ordinals {
 		if ids[i], err = p.segment.reader.DocumentID(ordinal); err != nil {
 			return err
 		}
 	}
-	return indexed(ctx, v.Reader, ids, func(n int, d *index.Document) error { return yield(ordinals[n], d) })
+	return indexed(v.Reader, ids, func(n int, d *index.Document) error { return yield(ordinals[n], d) })
 }

@@ -50,14 +50,14 @@ func (x *Index) Embed(ctx context.Context, pass index.Embedding) error {
 
 func (e *embedding) run() error {
 	store := e.x.vectorStore
-	current, err := documents.CurrentModel(e.ctx, store.DB.Pool())
+	current, err := documents.CurrentModel(store.Newest(e.ctx))
 	if err == nil && current.Name != "" && current.Name != e.Model { // without vectors by it, that waits for the first
 		err = store.Change(e.ctx, func(tx *sqldb.Tx) { documents.UseModel(tx, e.Model) })
 	}
 	if err != nil {
 		return err
 	}
-	before, err := documents.RefusedTexts(e.ctx, store.DB.Pool(), e.Model)
+	before, err := documents.RefusedTexts(store.Newest(e.ctx), e.Model)
 	if err != nil {
 		return err
 	}
@@ -279,7 +279,7 @@ func (e *embedding) gather(name string, order []int, from int) (*gathered, error
 		return nil, documents.ErrOvertaken
 	}
 	g := &gathered{next: from, lacking: make(map[vector.Key]int)}
-	if g.refused, err = documents.RefusedTexts(e.ctx, e.x.vectorStore.DB.Pool(), e.Model); err != nil {
+	if g.refused, err = documents.RefusedTexts(e.x.vectorStore.Newest(e.ctx), e.Model); err != nil {
 		return nil, err
 	}
 	if g.has, err = p.vectored(e.Model); err != nil {
@@ -294,7 +294,7 @@ func (e *embedding) gather(name string, order []int, from int) (*gathered, error
 				some = append(some, ordinal)
 			}
 		}
-		return seen.each(e.ctx, p, some, func(ordinal int, d *index.Document) error {
+		return seen.each(p, some, func(ordinal int, d *index.Document) error {
 			if len(g.texts) >= e.embedder.AtOnce() || g.bytes >= embedBytes {
 				g.next = from + slices.Index(order[from:], ordinal)
 				return errEnough

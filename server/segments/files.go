@@ -310,12 +310,12 @@ const sweepAge = 60 * time.Second
 
 // unnamed returns the files that the manifest does not name, and when they were created. They are listed before the
 // manifest is read, so that what is named in between is left out.
-func (x *Index) unnamed(ctx context.Context, db sqldb.Querier) (map[string]time.Time, error) {
+func (x *Index) unnamed(db sqldb.Source) (map[string]time.Time, error) {
 	files, err := x.files.List()
 	if err != nil {
 		return nil, err
 	}
-	parts, err := readManifest(ctx, db)
+	parts, err := readManifest(db)
 	for _, p := range parts {
 		delete(files, p.name)
 		delete(files, p.vectors.fileName())
@@ -325,7 +325,7 @@ func (x *Index) unnamed(ctx context.Context, db sqldb.Querier) (map[string]time.
 
 // sweep removes segments that no manifest names, such as those left by crashes.
 func (x *Index) sweep(ctx context.Context) error {
-	files, err := x.unnamed(ctx, x.db.Reader)
+	files, err := x.unnamed(x.Newest(ctx))
 	if err != nil {
 		return err
 	}

@@ -279,7 +279,7 @@ func TestOneLayout(t *testing.T) {
 	library := open(t, Options{Dir: t.TempDir()})
 	columns := func(db sqldb.DB, query, table string) []string {
 		t.Helper()
-		names, err := sqldb.ColumnWhole[string](t.Context(), db.Pool(), query, table)
+		names, err := sqldb.ColumnOf[string](sqldb.Source{Context: t.Context(), Querier: db.Pool()}, query, table)
 		if err != nil || len(names) == 0 {
 			t.Fatalf("columns of %s: %q, %v", table, names, err)
 		}

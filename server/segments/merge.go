@@ -44,7 +44,7 @@ func (x *Index) mergeOnce(ctx context.Context, pick func([]*part) []*part) (more
 	if err != nil {
 		return false, err
 	}
-	if err := x.Change(ctx, func(tx *sqldb.Tx) { tx.Fail(result.swap(ctx, tx)) }); err != nil {
+	if err := x.Change(ctx, func(tx *sqldb.Tx) { tx.Fail(result.swap(tx)) }); err != nil {
 		x.discard(result.made)
 		return false, err
 	}
@@ -98,7 +98,7 @@ func (x *Index) createSegment(data []byte, documents int) (*part, error) {
 }
 
 // buildSegment stores the segment of a builder, and the vectors of its documents that are known; nil when it is empty.
-func (x *Index) buildSegment(ctx context.Context, tx sqldb.Querier, builder *segment.Builder, list []*index.Document) (
+func (x *Index) buildSegment(tx sqldb.Source, builder *segment.Builder, list []*index.Document) (
 	made *part, err error) {
 	if len(list) == 0 {
 		return nil, nil
@@ -109,7 +109,7 @@ func (x *Index) buildSegment(ctx context.Context, tx sqldb.Querier, builder *seg
 	}
 	if made, err = x.createSegment(data, len(list)); err == nil {
 		x.worker.added.Add(made.bytes)
-		err = x.buildVectors(ctx, tx, made, data, list)
+		err = x.buildVectors(tx, made, data, list)
 	}
 	return made, err
 }
@@ -160,7 +160,7 @@ func (x *Index) analyseAgain(ctx context.Context, p *part) ([]byte, [][]int32, e
 	for old := range ordinals {
 		ordinals[old] = -1
 	}
-	err = seen.each(ctx, p, p.liveOrdinals(), func(old int, d *index.Document) error {
+	err = seen.each(p, p.liveOrdinals(), func(old int, d *index.Document) error {
 		ordinals[old] = live
 		live++
 		err := builder.Add(*d)
@@ -184,10 +184,10 @@ func (x *Index) analyseAgain(ctx context.Context, p *part) ([]byte, [][]int32, e
 }
 
 // swap names the merged segment in the place of its inputs, with the deletes that were added since they were read.
-func (m *merged) swap(ctx context.Context, tx *sqldb.Tx) error {
+func (m *merged) swap(tx *sqldb.Tx) error {
 	bitmap, delta := roaring.New(), segment.Delta{}
 	for input, p := range m.parts {
-		if err := m.replay(ctx, tx, input, p, bitmap, &delta); err != nil {
+		if err := m.replay(tx.Source(), input, p, bitmap, &delta); err != nil {
 			return err
 		}
 	}
@@ -196,20 +196,20 @@ func (m *merged) swap(ctx context.Context, tx *sqldb.Tx) error {
 		made = append(made, m.made)
 	}
 	if replaceParts(tx, m.parts, made); !bitmap.IsEmpty() {
-		addDeletes(ctx, tx, m.made.id, bitmap, delta)
+		addDeletes(tx, m.made.id, bitmap, delta)
 	}
 	return nil
 }
 
 // replay collects what was deleted from an input since it was read, by its ordinals in the merged segment.
-func (m *merged) replay(ctx context.Context, tx sqldb.Querier, input int, p *part, bitmap *roaring.Bitmap,
+func (m *merged) replay(tx sqldb.Source, input int, p *part, bitmap *roaring.Bitmap,
 	delta *segment.Delta) error {
 	now := &part{id: p.id, name: p.name, documents: p.documents}
-	err := p.stillNamed(ctx, tx, &now.deletes)
+	err := p.stillNamed(tx, &now.deletes)
 	if err != nil || now.deletes == p.deletes {
 		return err
 	}
-	if err := readDeletes(ctx, tx, now); err != nil {
+	if err := readDeletes(tx, now); err != nil {
 		return damaged(p.name, err)
 	}
 	later := &part{id: p.id, name: p.name}

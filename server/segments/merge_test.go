@@ -25,7 +25,7 @@ func eager() *mergePolicy {
 
 func segmentsOf(t testing.TB, x *Index) []*part {
 	t.Helper()
-	parts, err := readManifest(context.Background(), x.db.Reader)
+	parts, err := readManifest(x.Newest(context.Background()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,11 +239,11 @@ func TestDeletesDuringAMerge(t *testing.T) {
 		write(t, x, batch)
 		m.apply(batch)
 	}
-	if err := x.Change(t.Context(), func(tx *sqldb.Tx) { tx.Fail(made.swap(t.Context(), tx)) }); err != nil {
+	if err := x.Change(t.Context(), func(tx *sqldb.Tx) { tx.Fail(made.swap(tx)) }); err != nil {
 		t.Fatal(err)
 	}
 	m.compare(t, x)
-	err = x.Change(t.Context(), func(tx *sqldb.Tx) { tx.Fail(made.swap(t.Context(), tx)) })
+	err = x.Change(t.Context(), func(tx *sqldb.Tx) { tx.Fail(made.swap(tx)) })
 	if err == nil {
 		t.Error("segments that are gone were replaced again")
 	}

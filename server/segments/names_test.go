@@ -35,12 +35,12 @@ func TestNamesAreStoredOnce(t *testing.T) {
 		all.apply(index.Batch{Upsert: some})
 	}
 	want := map[string]int{"mail /files/all.jsonl page": 3, "==1 ==2 ==": 1}
-	rows, err := sqldb.ColumnWhole[string](t.Context(), x.db.Reader, "SELECT source || ' ' || origin || ' ' || type FROM documents")
+	rows, err := sqldb.ColumnOf[string](x.Newest(t.Context()), "SELECT source || ' ' || origin || ' ' || type FROM documents")
 	short := slices.DeleteFunc(rows, func(row string) bool { want[row]--; return want[row] >= 0 })
 	if err != nil || len(short) != 8 || len(slices.Compact(short)) != 1 || strings.Count(short[0], "=") != 3 {
 		t.Errorf("stored %q, %v", rows, err)
 	}
-	links, err := sqldb.ColumnWhole[string](t.Context(), x.db.Reader, "SELECT link FROM documents WHERE link LIKE '=%:%'")
+	links, err := sqldb.ColumnOf[string](x.Newest(t.Context()), "SELECT link FROM documents WHERE link LIKE '=%:%'")
 	if err != nil || len(links) != 9 || !slices.Contains(links, "==3:odd") {
 		t.Errorf("stored links %q, %v", links, err)
 	}

@@ -38,19 +38,19 @@ func (x *Index) rebuildIndex(ctx context.Context, suspects *damagedError) error 
 	x.repairs.Lock()
 	defer x.repairs.Unlock()
 	made := new(rebuilt)
-	err := x.Commit(ctx, func(tx sqldb.Querier) (err error) {
+	err := x.Commit(ctx, func(tx sqldb.Source) (err error) {
 		x.discard(made.segments...)
-		made, err = x.rebuild(ctx, tx, suspects)
+		made, err = x.rebuild(tx, suspects)
 		return err
-	}, func(tx sqldb.Querier) error {
-		if now, err := documents.ReadState(ctx, tx); err != nil || now != made.state {
+	}, func(tx sqldb.Source) error {
+		if now, err := documents.ReadState(tx); err != nil || now != made.state {
 			return errors.Join(err, documents.ErrOvertaken)
 		}
 		return nil
 	}, func(tx *sqldb.Tx) error {
 		replaceParts(tx, made.damaged, made.segments)
 		if x.source == nil {
-			made.reconcile(ctx, tx)
+			made.reconcile(tx)
 		} else { // the new segments may be ahead of the position
 			documents.PutCursors(tx, map[string]string{wholeKey: ""})
 		}
@@ -75,16 +75,16 @@ type rebuilt struct {
 
 // rebuild makes new segments of all documents that are not live in a sound one. documents.ErrUnchanged: no suspect is
 // in use any more, or there are none and nothing is damaged.
-func (x *Index) rebuild(ctx context.Context, tx sqldb.Querier, suspects *damagedError) (made *rebuilt, err error) {
+func (x *Index) rebuild(tx sqldb.Source, suspects *damagedError) (made *rebuilt, err error) {
 	made = new(rebuilt)
-	if made.state, err = documents.ReadState(ctx, tx); err != nil {
+	if made.state, err = documents.ReadState(tx); err != nil {
 		return made, err
 	}
 	var sound []*part
 	defer func() { x.states.dropParts(sound) }()
 	present := false
 	// All are read: damage rarely comes alone, and the search that found it is repeated only once.
-	err = x.inspect(ctx, tx, func(p *part, damage error) error {
+	err = x.inspect(tx, func(p *part, damage error) error {
 		present = present || suspects != nil && slices.Contains(suspects.files, p.name)
 		if damage == nil {
 			sound = append(sound, p)
@@ -102,17 +102,17 @@ func (x *Index) rebuild(ctx context.Context, tx sqldb.Querier, suspects *damaged
 	case suspects != nil && len(made.damaged) == 0:
 		return made, suspects.cause // the file is sound: making it again would change nothing
 	}
-	from, done, err := x.stored(ctx, tx)
+	from, done, err := x.stored(tx)
 	if err != nil {
 		return made, err
 	}
 	defer done()
-	if made.disagreement, err = compareIDs(ctx, from, sound); err != nil {
+	if made.disagreement, err = compareIDs(from, sound); err != nil {
 		return made, blame(sound, err)
 	}
 	if suspects != nil {
 		made.disagreement = disagreement{missing: made.missing}
-	} else if made.counters, err = miscounted(ctx, from, made.state.Documents, made.state.Chunks); err != nil {
+	} else if made.counters, err = miscounted(from, made.state.Documents, made.state.Chunks); err != nil {
 		return made, err
 	} else if len(made.damaged) == 0 && made.none() {
 		return made, documents.ErrUnchanged
@@ -123,17 +123,17 @@ func (x *Index) rebuild(ctx context.Context, tx sqldb.Querier, suspects *damaged
 			return made, blame(sound, err)
 		}
 	}
-	return made, x.rebuildMissing(ctx, tx, from, made)
+	return made, x.rebuildMissing(tx, from, made)
 }
 
 // inspect reads the parts of the manifest from beginning to end, and calls yield with each and its damage, if any.
-func (x *Index) inspect(ctx context.Context, tx sqldb.Querier, yield func(p *part, damage error) error) error {
-	parts, err := readManifest(ctx, tx)
+func (x *Index) inspect(tx sqldb.Source, yield func(p *part, damage error) error) error {
+	parts, err := readManifest(tx)
 	if err != nil {
 		return err
 	}
 	for _, p := range parts {
-		err := x.inspectPart(ctx, tx, p)
+		err := x.inspectPart(tx, p)
 		if err == nil || isDamage(err) {
 			err = yield(p, err)
 		}
@@ -144,8 +144,8 @@ func (x *Index) inspect(ctx context.Context, tx sqldb.Querier, yield func(p *par
 	return nil
 }
 
-func (x *Index) inspectPart(ctx context.Context, tx sqldb.Querier, p *part) error {
-	if err := readDeletes(ctx, tx, p); err != nil {
+func (x *Index) inspectPart(tx sqldb.Source, p *part) error {
+	if err := readDeletes(tx, p); err != nil {
 		return err
 	}
 	if _, err := p.statistics(); err != nil {
@@ -158,16 +158,16 @@ func (x *Index) inspectPart(ctx context.Context, tx sqldb.Querier, p *part) erro
 }
 
 // rebuildMissing indexes the stored documents that are live in none of the sound parts.
-func (x *Index) rebuildMissing(ctx context.Context, tx sqldb.Querier, from *documents.Reader, made *rebuilt) error {
+func (x *Index) rebuildMissing(tx sqldb.Source, from *documents.Reader, made *rebuilt) error {
 	builder, list := segment.NewBuilder(), []*index.Document(nil)
-	return indexed(ctx, from, made.missing, func(n int, d *index.Document) error {
+	return indexed(from, made.missing, func(n int, d *index.Document) error {
 		if err := builder.Add(*d); err != nil {
 			return err
 		}
 		if list = append(list, d); n < len(made.missing)-1 && builder.Bytes() <= rebuildBytes {
 			return nil
 		}
-		p, err := x.buildSegment(ctx, tx, builder, list)
+		p, err := x.buildSegment(tx, builder, list)
 		if p != nil {
 			made.segments = append(made.segments, p)
 		}
@@ -285,7 +285,7 @@ func (d *disagreement) none() bool {
 
 // compareIDs compares the stored documents with those that are live in parts. Both sides ascend by id, so each is read
 // once.
-func compareIDs(ctx context.Context, from *documents.Reader, parts []*part) (d disagreement, err error) {
+func compareIDs(from *documents.Reader, parts []*part) (d disagreement, err error) {
 	heads := make([]head, len(parts))
 	for i, p := range parts {
 		heads[i] = head{part: p, ordinal: -1}
@@ -315,7 +315,7 @@ func compareIDs(ctx context.Context, from *documents.Reader, parts []*part) (d d
 		}
 		return before != nil, nil
 	}
-	err = from.EachID(ctx, func(id string) error {
+	err = from.EachID(func(id string) error {
 		live, err := advance(id, false)
 		if err == nil && !live {
 			d.missing = append(d.missing, id)
@@ -347,16 +347,16 @@ func (h *head) advance() (err error) {
 }
 
 // miscounted reports whether the counters differ from what is stored.
-func miscounted(ctx context.Context, from *documents.Reader, documents, chunks int) (bool, error) {
-	count, counted, err := from.Counts(ctx)
+func miscounted(from *documents.Reader, documents, chunks int) (bool, error) {
+	count, counted, err := from.Counts()
 	return count != documents || counted != chunks, err
 }
 
 // reconcile makes the database agree with the index.
-func (d *disagreement) reconcile(ctx context.Context, tx *sqldb.Tx) {
+func (d *disagreement) reconcile(tx *sqldb.Tx) {
 	documents.InsertLost(tx, d.orphans...)
 	for _, duplicate := range d.duplicates {
-		addDeletes(ctx, tx, duplicate.part.id, roaring.BitmapOf(uint32(duplicate.ordinal)), duplicate.delta)
+		addDeletes(tx, duplicate.part.id, roaring.BitmapOf(uint32(duplicate.ordinal)), duplicate.delta)
 	}
 	if !d.none() {
 		tx.Exec("UPDATE meta SET generation = generation + 1, " + counted)

@@ -126,34 +126,35 @@ func (x *Index) fillSalvage(ctx context.Context, made *sqlite.DB) error {
 		return err
 	}
 	defer func() { _ = damaged.Close() }()
-	from, err := damaged.BeginTx(ctx, nil)
+	tx, err := damaged.BeginTx(ctx, nil)
 	if err != nil {
 		return sqldb.Explain(err)
 	}
-	defer func() { _ = from.Rollback() }()
+	defer func() { _ = tx.Rollback() }()
+	from := sqldb.Source{Context: ctx, Querier: tx}
 	return sqldb.UpdateWhole(ctx, made, func(to *sqldb.Tx) {
 		unlisted := false
 		for _, table := range salvageTables() {
-			lost, err := table.copy(ctx, from, to)
+			lost, err := table.copy(from, to)
 			if err != nil {
 				to.Fail(fmt.Errorf("copy table %s: %w", table.name, err))
 			}
 			unlisted = unlisted || lost && table.name == "segments"
 		}
 		if unlisted {
-			to.Fail(x.nameUnlisted(ctx, to))
+			to.Fail(x.nameUnlisted(to))
 		}
-		to.Fail(x.completeSalvage(ctx, from, to))
+		to.Fail(x.completeSalvage(from, to))
 	})
 }
 
 // completeSalvage fills the tables that are made of others.
-func (x *Index) completeSalvage(ctx context.Context, from *sql.Tx, to *sqldb.Tx) error {
-	if m, err := documents.ReadState(ctx, from); err == nil {
+func (x *Index) completeSalvage(from sqldb.Source, to *sqldb.Tx) error {
+	if m, err := documents.ReadState(from); err == nil {
 		to.Exec("UPDATE meta SET store = ?, generation = ?, manifest = ?", m.Store, m.Generation+1, m.Manifest+1)
 	}
 	to.Exec("UPDATE meta SET " + counted)
-	return x.Reader(to).Each(ctx, func(row *documents.Row) error {
+	return x.Reader(to.Source()).EachRow(func(row *documents.Row) error {
 		for _, name := range row.Sets {
 			to.Exec("INSERT OR IGNORE INTO document_sets (document, name) VALUES (?, ?)", row.Number, name)
 		}
@@ -163,8 +164,8 @@ func (x *Index) completeSalvage(ctx context.Context, from *sql.Tx, to *sqldb.Tx)
 
 // nameUnlisted looks into segments that the manifest has lost for documents that are lost, too. Some of them may have
 // been removed before: that is not known any more.
-func (x *Index) nameUnlisted(ctx context.Context, to *sqldb.Tx) error {
-	files, err := x.unnamed(ctx, to)
+func (x *Index) nameUnlisted(to *sqldb.Tx) error {
+	files, err := x.unnamed(to.Source())
 	if err != nil {
 		return err
 	}
@@ -186,33 +187,33 @@ func (x *Index) nameUnlisted(ctx context.Context, to *sqldb.Tx) error {
 }
 
 // copy copies the rows that can be read and that the table takes; lost: there were others.
-func (t salvageTable) copy(ctx context.Context, from *sql.Tx, to *sqldb.Tx) (lost bool, err error) {
+func (t salvageTable) copy(from sqldb.Source, to *sqldb.Tx) (lost bool, err error) {
 	store := func(values []any) error {
-		_, err := to.ExecContext(ctx, "INSERT OR IGNORE INTO "+t.name+" ("+t.columns+") VALUES "+
+		_, err := to.ExecContext(from, "INSERT OR IGNORE INTO "+t.name+" ("+t.columns+") VALUES "+
 			sqldb.Places(len(values)), values...)
 		lost = lost || err != nil // a row that the table does not take is damaged
-		return ctx.Err()
+		return from.Err()
 	}
 	if t.backwards == "" {
-		unread, err := t.copyNumbered(ctx, from, store)
+		unread, err := t.copyNumbered(from, store)
 		return lost || unread, err
 	}
 	all := "SELECT " + t.columns + " FROM " + t.name
-	if err = t.read(ctx, from, store, all); !documents.Unreadable(err) {
+	if err = t.read(from, store, all); !documents.Unreadable(err) {
 		return lost, err
 	}
-	if err = t.read(ctx, from, store, all+" ORDER BY "+t.backwards); documents.Unreadable(err) {
+	if err = t.read(from, store, all+" ORDER BY "+t.backwards); documents.Unreadable(err) {
 		err = nil
 	}
 	return true, err
 }
 
 // copyNumbered continues after each row or page that cannot be read.
-func (t salvageTable) copyNumbered(ctx context.Context, from *sql.Tx, store func([]any) error) (lost bool, err error) {
+func (t salvageTable) copyNumbered(from sqldb.Source, store func([]any) error) (lost bool, err error) {
 	after, more := int64(math.MinInt64), true
 	key, _, _ := strings.Cut(t.columns, ",")
 	for more {
-		err := t.read(ctx, from, func(values []any) error {
+		err := t.read(from, func(values []any) error {
 			number, ok := values[0].(int64)
 			if !ok || number <= after {
 				return documents.ErrOrder
@@ -224,7 +225,7 @@ func (t salvageTable) copyNumbered(ctx context.Context, from *sql.Tx, store func
 			return lost, err
 		}
 		lost = true
-		if after, more, err = t.behind(ctx, from, key, after); err != nil {
+		if after, more, err = t.behind(from, key, after); err != nil {
 			return true, err
 		}
 	}
@@ -233,9 +234,9 @@ func (t salvageTable) copyNumbered(ctx context.Context, from *sql.Tx, store func
 
 // behind returns a key behind the first row after a key that cannot be read. Keys on a page that cannot be read are not
 // known, so it searches in growing steps, then bisects.
-func (t salvageTable) behind(ctx context.Context, from *sql.Tx, key string, after int64) (next int64, more bool, err error) {
+func (t salvageTable) behind(from sqldb.Source, key string, after int64) (next int64, more bool, err error) {
 	sound := func(after int64) bool {
-		readErr := sqldb.GetWhole(ctx, from, []any{&next},
+		readErr := from.Get([]any{&next},
 			"SELECT "+key+" FROM "+t.name+" WHERE "+key+" > ? ORDER BY "+key+" LIMIT 1", after)
 		more = readErr == nil && next > after
 		none := errors.Is(readErr, sql.ErrNoRows)
@@ -262,14 +263,14 @@ func (t salvageTable) behind(ctx context.Context, from *sql.Tx, key string, afte
 }
 
 // read yields the values of the rows of a query for all columns.
-func (t salvageTable) read(ctx context.Context, from *sql.Tx, yield func([]any) error, query string, args ...any) error {
+func (t salvageTable) read(from sqldb.Source, yield func([]any) error, query string, args ...any) error {
 	values := make([]any, strings.Count(t.columns, ",")+1)
 	pointers := make([]any, len(values))
 	for i := range values {
 		pointers[i] = &values[i]
 	}
 	seen := 0
-	return sqldb.EachWhole(ctx, from, func(row *sql.Rows) error {
+	return from.Each(func(row *sql.Rows) error {
 		if err := row.Scan(pointers...); err != nil {
 			return err
 		}

@@ -158,6 +158,6 @@ func HasDocuments(ctx context.Context, dir string) (bool, error) {
 	if err != nil {
 		return true, nil
 	}
-	m, err := documents.ReadState(ctx, db.Reader)
+	m, err := documents.ReadState(sqldb.Source{Context: ctx, Querier: db.Reader})
 	return err != nil || m.Documents > 0, db.Close()
 }

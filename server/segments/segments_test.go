@@ -400,7 +400,7 @@ func TestPathsAreStoredOnce(t *testing.T) {
 		file("file:/mail.mbox#1", "/mail.mbox", "mid:1"), file("file:/posted", "", "="), file("other", "=", "="),
 	}
 	write(t, x, index.Batch{Upsert: want})
-	columns, err := sqldb.ColumnWhole[string](t.Context(), x.db.Reader, "SELECT origin || ' ' || link FROM documents ORDER BY id")
+	columns, err := sqldb.ColumnOf[string](x.Newest(t.Context()), "SELECT origin || ' ' || link FROM documents ORDER BY id")
 	if got := []string{"= file:///a%20b.md", "= =", "/mail.mbox mid:1", " ==", "== =="}; err != nil || !slices.Equal(columns, got) {
 		t.Errorf("stored %q, want %q (%v)", columns, got, err)
 	}

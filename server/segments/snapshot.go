@@ -46,8 +46,8 @@ func (x *Index) Snapshot(ctx context.Context) (index.Snapshot, error) {
 		return nil, err
 	}
 	s := &snapshot{index: x, version: opened.Version(), view: opened}
-	s.Reads.Read = func(read func(*documents.Reader) error) error {
-		return s.read(func(shown *view) error { return read(shown.Reader) })
+	s.Reads.Read = func(ctx context.Context, read func(*documents.Reader) error) error {
+		return s.read(func(shown *view) error { return read(shown.Reader.In(ctx)) })
 	}
 	return s, nil
 }
@@ -193,15 +193,16 @@ func (s *snapshot) read(f func(*view) error) error {
 func (s *snapshot) Stats(ctx context.Context) (index.Stats, error) {
 	var stats index.Stats
 	err := s.read(func(shown *view) error {
+		from := sqldb.Source{Context: ctx, Querier: shown.tx}
 		stats.Documents, stats.Chunks = shown.Documents, shown.Chunks
-		if err := sqldb.GetWhole(ctx, shown.tx, []any{&stats.Bytes},
+		if err := from.Get([]any{&stats.Bytes},
 			"SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"); err != nil {
 			return err
 		}
 		for _, p := range shown.state.parts {
 			stats.Bytes += p.bytes
 		}
-		if err := s.index.countVectors(ctx, shown, &stats); err != nil {
+		if err := s.index.countVectors(from, shown, &stats); err != nil {
 			return err
 		}
 		if path := s.index.db.Path(); path != "" {
@@ -318,21 +319,23 @@ func (x *Index) viewOf(ctx context.Context, shown *documents.View) (opened *view
 		_ = tx.Rollback()
 		release()
 	})}
-	m, err := documents.ReadState(ctx, tx)
+	from := sqldb.Source{Context: ctx, Querier: tx}
+	m, err := documents.ReadState(from)
 	if shown == nil {
-		shown = new(x.View(tx, m))
+		shown = new(x.View(from, m))
 	}
 	if err == nil && m.Generation != shown.Generation {
 		err = documents.ErrOvertaken
 	}
 	if err == nil {
-		opened.state, err = x.states.acquire(ctx, tx, m.Manifest)
+		opened.state, err = x.states.acquire(from, m.Manifest)
 	}
 	if err != nil {
 		opened.end()
 		return nil, err
 	}
 	opened.View, opened.drop = *shown, func() { x.states.drop(opened.state) }
+	opened.Reader = shown.In(ctx) // that of the call which opens the view, not of the one that caught up
 	opened.Sees = opened.state.sees
 	x.noteStale(opened.state)
 	return opened, nil
@@ -350,10 +353,10 @@ func (x *Index) noteStale(shown *state) {
 
 // currentState opens the newest state without the documents.
 func (x *Index) currentState(ctx context.Context) (current *state, err error) {
-	err = x.Read(ctx, func(tx sqldb.Querier) error {
-		m, err := documents.ReadState(ctx, tx)
+	err = x.Read(ctx, func(tx sqldb.Source) error {
+		m, err := documents.ReadState(tx)
 		if err == nil {
-			current, err = x.states.acquire(ctx, tx, m.Manifest)
+			current, err = x.states.acquire(tx, m.Manifest)
 		}
 		return err
 	})
@@ -367,11 +370,12 @@ func (x *Index) freeze(ctx context.Context) (copied *sql.DB, release func(), err
 		return nil, nil, sqldb.Explain(fmt.Errorf("read the library: %w", err))
 	}
 	defer func() { _ = source.Close() }()
-	m, err := documents.ReadState(ctx, source)
+	from := sqldb.Source{Context: ctx, Querier: source}
+	m, err := documents.ReadState(from)
 	if err != nil {
 		return nil, nil, err
 	}
-	shown, err := x.states.acquire(ctx, source, m.Manifest)
+	shown, err := x.states.acquire(from, m.Manifest)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -17,7 +17,7 @@ const wholeKey = "whole"
 // position returns the number of the last change of its source that the index has, and whether it has all documents as
 // they were then.
 func (x *Index) position(ctx context.Context) (position int64, whole bool, err error) {
-	m, err := documents.ReadState(ctx, x.db.Reader)
+	m, err := documents.ReadState(x.Newest(ctx))
 	if err != nil {
 		return 0, false, err
 	}
@@ -32,8 +32,8 @@ func (x *Index) followTo(ctx context.Context, plan *documents.Plan, gone map[str
 	whole bool) error {
 	x.worker.begin()
 	w := &writer{x: x, changes: len(plan.Items)}
-	err := x.Commit(ctx, func(tx sqldb.Querier) error {
-		_, _ = w.Begin(ctx, tx)
+	err := x.Commit(ctx, func(tx sqldb.Source) error {
+		_, _ = w.Begin(tx)
 		for n := range plan.Items {
 			i := &plan.Items[n]
 			delta, known := gone[i.ID]
@@ -42,11 +42,11 @@ func (x *Index) followTo(ctx context.Context, plan *documents.Plan, gone map[str
 			}
 			w.gone[n], i.Unread = delta, !known
 		}
-		return w.Prepare(ctx, tx, plan)
-	}, func(sqldb.Querier) error { return nil }, func(tx *sqldb.Tx) error {
-		m, err := documents.ReadState(ctx, tx)
+		return w.Prepare(tx, plan)
+	}, func(sqldb.Source) error { return nil }, func(tx *sqldb.Tx) error {
+		m, err := documents.ReadState(tx.Source())
 		if err == nil {
-			err = w.storeDeletes(ctx, tx, m.Manifest, plan)
+			err = w.storeDeletes(tx, m.Manifest, plan)
 		}
 		if w.segment != nil {
 			w.segment.insert(tx)
@@ -74,10 +74,10 @@ func (x *Index) mended(ctx context.Context, err error) bool {
 
 // stored returns what reads the documents that a transaction shows, or those of the source, which may be newer than
 // what is indexed.
-func (x *Index) stored(ctx context.Context, tx sqldb.Querier) (from *documents.Reader, done func(), err error) {
+func (x *Index) stored(tx sqldb.Source) (from *documents.Reader, done func(), err error) {
 	if x.source == nil {
 		return x.Reader(tx), func() {}, nil
 	}
-	shown, err := x.source.view(ctx)
+	shown, err := x.source.view(tx)
 	return shown.Reader, shown.Close, err
 }

@@ -2,7 +2,6 @@ package segments
 
 import (
 	"cmp"
-	"context"
 	"database/sql"
 	"encoding/binary"
 	"errors"
@@ -66,9 +65,9 @@ func (p *part) insert(tx *sqldb.Tx) {
 
 // stillNamed returns documents.ErrOvertaken unless the manifest names the segment and the same vectors, and reads the
 // number of its newest record of deletes.
-func (p *part) stillNamed(ctx context.Context, tx sqldb.Querier, deletes *int64) error {
+func (p *part) stillNamed(tx sqldb.Source, deletes *int64) error {
 	vectors := ""
-	err := sqldb.GetWhole(ctx, tx, []any{deletes, &vectors}, `SELECT deletes, coalesce(v.name, '') FROM segments s
+	err := tx.Get([]any{deletes, &vectors}, `SELECT deletes, coalesce(v.name, '') FROM segments s
 		LEFT JOIN vector_files v ON v.segment = s.id WHERE s.id = ? AND s.name = ?`, p.id, p.name)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && vectors != p.vectors.fileName() {
 		return documents.ErrOvertaken
@@ -165,14 +164,14 @@ type states struct {
 
 // acquire returns the state that a manifest describes, which is read through db, to be released with drop. Errors:
 // *damagedError.
-func (s *states) acquire(ctx context.Context, db sqldb.Querier, manifest int64) (*state, error) {
+func (s *states) acquire(db sqldb.Source, manifest int64) (*state, error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if s.newest != nil && s.newest.manifest == manifest {
 		s.newest.users++
 		return s.newest, nil
 	}
-	parts, lost, err := s.load(ctx, db)
+	parts, lost, err := s.load(db)
 	if err != nil {
 		s.dropParts(parts)
 		if suspects := damageOf(err); suspects != nil {
@@ -258,8 +257,8 @@ func (s *states) unreadVectors(shown *state) (unread *damagedError) {
 
 // load reads the manifest and opens its segments, but for those that are excluded, which it returns as lost. When
 // others cannot be used it returns the rest with a *damagedError.
-func (s *states) load(ctx context.Context, db sqldb.Querier) (usable []*part, lost *damagedError, err error) {
-	parts, err := readManifest(ctx, db)
+func (s *states) load(db sqldb.Source) (usable []*part, lost *damagedError, err error) {
+	parts, err := readManifest(db)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -269,7 +268,7 @@ func (s *states) load(ctx context.Context, db sqldb.Querier) (usable []*part, lo
 			lost = lost.add(p.name, cause)
 			continue
 		}
-		err := s.complete(ctx, db, p)
+		err := s.complete(db, p)
 		switch {
 		case err == nil:
 			usable = append(usable, p)
@@ -286,14 +285,14 @@ func (s *states) load(ctx context.Context, db sqldb.Querier) (usable []*part, lo
 }
 
 // complete opens a part's segment and reads its records, as far as the newest state does not have them.
-func (s *states) complete(ctx context.Context, db sqldb.Querier, p *part) error {
+func (s *states) complete(db sqldb.Source, p *part) error {
 	var known *part
 	if s.newest != nil {
 		known = s.newest.named(p.name)
 	}
 	if known != nil && known.deletes == p.deletes {
 		p.records, p.deleted = known.records, known.deleted
-	} else if err := readDeletes(ctx, db, p); err != nil {
+	} else if err := readDeletes(db, p); err != nil {
 		return err
 	}
 	if err := s.openSegment(p); err != nil {
@@ -317,8 +316,8 @@ func (s *states) openSegment(p *part) error {
 }
 
 // readManifest reads the rows of the manifest, oldest first.
-func readManifest(ctx context.Context, db sqldb.Querier) (parts []*part, err error) {
-	err = sqldb.EachWhole(ctx, db, func(row *sql.Rows) error {
+func readManifest(db sqldb.Source) (parts []*part, err error) {
+	err = db.Each(func(row *sql.Rows) error {
 		p, v := new(part), new(vectorFile)
 		err := row.Scan(&p.id, &p.name, &p.documents, &p.bytes, &p.deletes, &v.name, &v.bytes, &v.model)
 		if v.name != "" {
@@ -359,12 +358,12 @@ func (p *part) statistics() (*segment.Delta, error) {
 }
 
 // readDeletes fills the records of a part and their union.
-func readDeletes(ctx context.Context, db sqldb.Querier, p *part) error {
+func readDeletes(db sqldb.Source, p *part) error {
 	if p.deletes == 0 {
 		return nil
 	}
 	p.deleted = roaring.New()
-	err := sqldb.EachWhole(ctx, db, func(row *sql.Rows) error {
+	err := db.Each(func(row *sql.Rows) error {
 		record := deleteRecord{bitmap: roaring.New()}
 		var bitmap []byte
 		if err := row.Scan(&record.number, &record.since, &bitmap, &record.delta); err != nil {
@@ -407,20 +406,20 @@ func (r *deleteRecord) unseal(bitmap []byte, p *part) (err error) {
 }
 
 // addDeletes appends a record of deletes to a segment, and folds its records when there are many.
-func addDeletes(ctx context.Context, tx *sqldb.Tx, id int64, bitmap *roaring.Bitmap, delta segment.Delta) {
+func addDeletes(tx *sqldb.Tx, id int64, bitmap *roaring.Bitmap, delta segment.Delta) {
 	p, count := &part{id: id, documents: int(^uint32(0))}, 0
 	tx.Row(sql.ErrNoRows, []any{&p.deletes, &p.name},
 		"UPDATE segments SET deletes = deletes + 1 WHERE id = ? RETURNING deletes, name", id)
 	insertDeletes(tx, id, deleteRecord{number: p.deletes, since: p.deletes - 1, bitmap: bitmap}, &delta)
 	tx.Row(nil, []any{&count}, "SELECT COUNT(*) FROM deletes WHERE segment = ?", id)
 	if count > foldDeletes {
-		tx.Fail(fold(ctx, tx, p))
+		tx.Fail(fold(tx, p))
 	}
 }
 
 // fold makes one record of all records of a segment.
-func fold(ctx context.Context, tx *sqldb.Tx, p *part) error {
-	if err := readDeletes(ctx, tx, p); err != nil {
+func fold(tx *sqldb.Tx, p *part) error {
+	if err := readDeletes(tx.Source(), p); err != nil {
 		return err
 	}
 	total, err := p.statistics()

@@ -1,7 +1,6 @@
 package segments
 
 import (
-	"context"
 	"slices"
 
 	"quarry/server/documents"
@@ -12,8 +11,8 @@ import (
 )
 
 // Store implements documents.Written.
-func (w *writer) Store(ctx context.Context, tx *sqldb.Tx, plan *documents.Plan, before documents.State) error {
-	err := w.storeDeletes(ctx, tx, before.Manifest, plan)
+func (w *writer) Store(tx *sqldb.Tx, plan *documents.Plan, before documents.State) error {
+	err := w.storeDeletes(tx, before.Manifest, plan)
 	if w.segment != nil {
 		w.segment.insert(tx)
 	}
@@ -22,11 +21,11 @@ func (w *writer) Store(ctx context.Context, tx *sqldb.Tx, plan *documents.Plan, 
 }
 
 // storeDeletes marks the documents that are replaced or removed in the segments where they are live.
-func (w *writer) storeDeletes(ctx context.Context, tx *sqldb.Tx, manifest int64, plan *documents.Plan) error {
+func (w *writer) storeDeletes(tx *sqldb.Tx, manifest int64, plan *documents.Plan) error {
 	if !slices.ContainsFunc(plan.Items, func(i documents.Item) bool { return i.Old != nil && !i.Keep }) {
 		return nil
 	}
-	current, err := w.x.states.acquire(ctx, tx, manifest)
+	current, err := w.x.states.acquire(tx.Source(), manifest)
 	if err != nil {
 		return err
 	}
@@ -71,7 +70,7 @@ func (w *writer) storeDeletes(ctx context.Context, tx *sqldb.Tx, manifest int64,
 			}
 			r.delta.Add(delta, 1)
 		}
-		addDeletes(ctx, tx, p.id, r.bitmap, r.delta)
+		addDeletes(tx, p.id, r.bitmap, r.delta)
 	}
 	return nil
 }

@@ -23,8 +23,8 @@ const (
 // dropUnusedVectors removes the vectors of other models, and those of texts that are no longer there once they are
 // many. Every segment has its vectors by the model when it is called.
 func (x *Index) dropUnusedVectors(ctx context.Context, model string) error {
-	from := x.vectorStore.DB.Pool()
-	current, err := documents.CurrentModel(ctx, from)
+	from := x.vectorStore.Newest(ctx)
+	current, err := documents.CurrentModel(from)
 	if err != nil || current.Name != model {
 		return err
 	}
@@ -34,7 +34,7 @@ func (x *Index) dropUnusedVectors(ctx context.Context, model string) error {
 	}
 	var others, unused []int64
 	stored := 0
-	err = sqldb.EachWhole(ctx, from, func(row *sql.Rows) error {
+	err = from.Each(func(row *sql.Rows) error {
 		number, of, hash := int64(0), int64(0), sql.RawBytes(nil)
 		err := row.Scan(&number, &of, &hash)
 		if of != current.ID {
@@ -94,13 +94,13 @@ func (x *Index) usedKeys(ctx context.Context, model string) (map[vector.Key]bool
 
 // forgetRefused removes, at the end of a pass, what other models refused, and texts that no chunk has any more.
 func (e *embedding) forgetRefused() error {
-	from := e.x.vectorStore.DB.Pool()
-	known, err := documents.RefusedTexts(e.ctx, from, e.Model)
+	from := e.x.vectorStore.Newest(e.ctx)
+	known, err := documents.RefusedTexts(from, e.Model)
 	if err != nil {
 		return err
 	}
 	others := 0
-	if err := sqldb.GetWhole(e.ctx, from, []any{&others}, "SELECT count(*) FROM refused_texts WHERE model <> ?", e.Model); err != nil {
+	if err := from.Get([]any{&others}, "SELECT count(*) FROM refused_texts WHERE model <> ?", e.Model); err != nil {
 		return err
 	}
 	maps.DeleteFunc(known, func(key vector.Key, _ bool) bool { return e.seen[key] })

@@ -49,24 +49,24 @@ func (s *states) openVectors(p *part) error {
 }
 
 // vectorReader returns what reads vectors: a transaction, or the store that the index follows.
-func (x *Index) vectorReader(tx sqldb.Querier) sqldb.Querier {
+func (x *Index) vectorReader(tx sqldb.Source) sqldb.Source {
 	if x.source == nil {
 		return tx
 	}
-	return x.vectorStore.DB.Pool()
+	return x.vectorStore.Newest(tx)
 }
 
 // lookUpAtOnce vectors are read together.
 const lookUpAtOnce = 200
 
 // collect collects the vectors that are stored for the documents of a segment that each yields by their ordinals.
-func collect(ctx context.Context, m documents.Model, from sqldb.Querier, reader *segment.Reader,
+func collect(m documents.Model, from sqldb.Source, reader *segment.Reader,
 	each func(yieldDocument) error) (*vector.Builder, error) {
 	b := vector.NewBuilder(m.Dimensions, reader.Chunks())
 	var chunks []uint32
 	var texts []string
 	add := func() error {
-		found, err := m.Vectors(ctx, from, texts)
+		found, err := m.Vectors(from, texts)
 		for i, values := range found {
 			if len(values) == m.Dimensions {
 				b.Add(chunks[i], documents.KeyOf(texts[i]), values)
@@ -75,7 +75,7 @@ func collect(ctx context.Context, m documents.Model, from sqldb.Querier, reader 
 			}
 		}
 		chunks, texts = chunks[:0], texts[:0]
-		return cmp.Or(err, ctx.Err())
+		return cmp.Or(err, from.Err())
 	}
 	err := segment.Protect(reader.Name, func() error {
 		err := each(func(ordinal int, d *index.Document) error {
@@ -121,10 +121,10 @@ func (x *Index) createVectors(b *vector.Builder, model documents.Model) (*vector
 
 // buildVectors gives a new segment, which is data, the vectors that are known: of texts that were stored before, as
 // when only the rights of a document change.
-func (x *Index) buildVectors(ctx context.Context, tx sqldb.Querier, made *part, data []byte,
+func (x *Index) buildVectors(tx sqldb.Source, made *part, data []byte,
 	list []*index.Document) error {
 	from := x.vectorReader(tx)
-	model, err := documents.CurrentModel(ctx, from)
+	model, err := documents.CurrentModel(from)
 	if err != nil || model.Name == "" {
 		return err
 	}
@@ -133,7 +133,7 @@ func (x *Index) buildVectors(ctx context.Context, tx sqldb.Querier, made *part, 
 		return err
 	}
 	slices.SortFunc(list, func(a, b *index.Document) int { return strings.Compare(a.ID, b.ID) })
-	b, err := collect(ctx, model, from, reader, func(yield yieldDocument) (err error) {
+	b, err := collect(model, from, reader, func(yield yieldDocument) (err error) {
 		for ordinal := 0; ordinal < len(list) && err == nil; ordinal++ { // they ascend with ids
 			err = yield(ordinal, list[ordinal])
 		}
@@ -168,7 +168,7 @@ func (x *Index) mergeVectors(ctx context.Context, result *merged, data []byte) e
 	if !slices.ContainsFunc(result.parts, func(p *part) bool { return p.vectors != nil }) {
 		return nil
 	}
-	model, err := documents.CurrentModel(ctx, x.vectorStore.DB.Pool())
+	model, err := documents.CurrentModel(x.vectorStore.Newest(ctx))
 	if err != nil || model.Name == "" {
 		return err
 	}
@@ -262,14 +262,14 @@ func (p *part) eachVector(yield func(document, i int, chunk uint32)) error {
 }
 
 // countVectors fills the statistics of vectors.
-func (x *Index) countVectors(ctx context.Context, shown *view, stats *index.Stats) error {
-	from := x.vectorReader(shown.tx)
-	model, err := documents.CurrentModel(ctx, from)
+func (x *Index) countVectors(tx sqldb.Source, shown *view, stats *index.Stats) error {
+	from := x.vectorReader(tx)
+	model, err := documents.CurrentModel(from)
 	if err != nil || model.Name == "" {
 		return err
 	}
 	stats.VectorModel = model.Name
-	if err := sqldb.GetWhole(ctx, from, []any{&stats.Refused}, "SELECT count(*) FROM refused_texts WHERE model = ?",
+	if err := from.Get([]any{&stats.Refused}, "SELECT count(*) FROM refused_texts WHERE model = ?",
 		model.Name); err != nil {
 		return err
 	}
@@ -295,7 +295,7 @@ func (x *Index) countVectors(ctx context.Context, shown *view, stats *index.Stat
 func (x *Index) repairVectors(ctx context.Context, suspects *damagedError) error {
 	x.vectored.Lock()
 	defer x.vectored.Unlock()
-	parts, err := readManifest(ctx, x.db.Reader)
+	parts, err := readManifest(x.Newest(ctx))
 	if err != nil {
 		return err
 	}
@@ -322,8 +322,8 @@ func (x *Index) restoreVectors(ctx context.Context, name string) {
 // library's version stays: results that are shown stay with it. documents.ErrOvertaken: the segment or its vectors were
 // replaced meanwhile.
 func (x *Index) refreshVectors(ctx context.Context, name string) error {
-	from := x.vectorStore.DB.Pool() // newer than the view: what was embedded since counts too
-	model, err := documents.CurrentModel(ctx, from)
+	from := x.vectorStore.Newest(ctx) // newer than the view: what was embedded since counts too
+	model, err := documents.CurrentModel(from)
 	if err != nil || model.Name == "" {
 		return err
 	}
@@ -336,8 +336,8 @@ func (x *Index) refreshVectors(ctx context.Context, name string) error {
 	if p == nil {
 		return documents.ErrOvertaken
 	}
-	built, err := collect(ctx, model, from, p.segment.reader, func(yield yieldDocument) error {
-		return seen.each(ctx, p, p.liveOrdinals(), yield)
+	built, err := collect(model, from, p.segment.reader, func(yield yieldDocument) error {
+		return seen.each(p, p.liveOrdinals(), yield)
 	})
 	if err != nil {
 		return blame([]*part{p}, err)
@@ -347,7 +347,7 @@ func (x *Index) refreshVectors(ctx context.Context, name string) error {
 		return err
 	}
 	unused := p.vectors
-	err = x.Change(ctx, func(tx *sqldb.Tx) { replaceVectors(ctx, tx, p, made) })
+	err = x.Change(ctx, func(tx *sqldb.Tx) { replaceVectors(tx, p, made) })
 	if err != nil {
 		unused = made
 	}
@@ -356,9 +356,9 @@ func (x *Index) refreshVectors(ctx context.Context, name string) error {
 }
 
 // replaceVectors names made, which may be nil, in the place of a part's vectors.
-func replaceVectors(ctx context.Context, tx *sqldb.Tx, p *part, made *vectorFile) {
+func replaceVectors(tx *sqldb.Tx, p *part, made *vectorFile) {
 	deletes := int64(0)
-	tx.Fail(p.stillNamed(ctx, tx, &deletes))
+	tx.Fail(p.stillNamed(tx.Source(), &deletes))
 	tx.Exec("DELETE FROM vector_files WHERE segment = ?", p.id)
 	if made != nil {
 		made.insert(tx, p.id)

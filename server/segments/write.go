@@ -48,14 +48,14 @@ type writer struct {
 }
 
 // Begin implements documents.Written.
-func (w *writer) Begin(context.Context, sqldb.Querier) (replaced func(n int, old index.Document), err error) {
+func (w *writer) Begin(sqldb.Source) (replaced func(n int, old index.Document), err error) {
 	w.x.discard(w.segment)
 	w.segment, w.gone = nil, make([]segment.Delta, w.changes)
 	return func(n int, old index.Document) { w.gone[n] = segment.DeltaOf(old) }, nil
 }
 
 // Prepare implements documents.Written: it makes a durable segment of what comes, and its vectors.
-func (w *writer) Prepare(ctx context.Context, tx sqldb.Querier, plan *documents.Plan) (err error) {
+func (w *writer) Prepare(tx sqldb.Source, plan *documents.Plan) (err error) {
 	builder, ok := w.x.builders.Get().(*segment.Builder)
 	if !ok {
 		builder = segment.NewBuilder()
@@ -70,7 +70,7 @@ func (w *writer) Prepare(ctx context.Context, tx sqldb.Querier, plan *documents.
 		if i.Keep || i.Put == nil {
 			continue
 		}
-		if err := ctx.Err(); err != nil {
+		if err := tx.Err(); err != nil {
 			return err
 		}
 		if err := builder.Add(*i.Put); err != nil {
@@ -78,6 +78,6 @@ func (w *writer) Prepare(ctx context.Context, tx sqldb.Querier, plan *documents.
 		}
 		list = append(list, i.Put)
 	}
-	w.segment, err = w.x.buildSegment(ctx, tx, builder, list)
+	w.segment, err = w.x.buildSegment(tx, builder, list)
 	return err
 }

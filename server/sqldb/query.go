@@ -46,14 +46,21 @@ const (
 	writing = "write to the library"
 )
 
-// EachWhole is Each for a connection or transaction that others use, too: interrupting a statement would interrupt
-// theirs. So a statement runs to its end, and ctx is checked before it and between its rows.
-func EachWhole(ctx context.Context, q Querier, scan func(row *sql.Rows) error, query string, args ...any) error {
-	if err := ctx.Err(); err != nil {
+// Source is a connection or transaction that others use, too: interrupting a statement would interrupt theirs. So its
+// statements run to their end, and the context of who reads, which it is as well, is checked before them and between
+// their rows.
+type Source struct {
+	context.Context
+	Querier
+}
+
+// Each calls scan for each row of a query, until it returns an error.
+func (s Source) Each(scan func(row *sql.Rows) error, query string, args ...any) error {
+	if err := s.Err(); err != nil {
 		return err
 	}
-	err := Each(context.WithoutCancel(ctx), q, func(row *sql.Rows) error {
-		if err := ctx.Err(); err != nil {
+	err := Each(context.WithoutCancel(s.Context), s.Querier, func(row *sql.Rows) error {
+		if err := s.Err(); err != nil {
 			return err
 		}
 		return scan(row)
@@ -64,11 +71,10 @@ func EachWhole(ctx context.Context, q Querier, scan func(row *sql.Rows) error, q
 	return nil
 }
 
-// GetWhole is EachWhole for the only row of a query, whose columns it stores. It returns sql.ErrNoRows if there is
-// none.
-func GetWhole(ctx context.Context, q Querier, columns []any, query string, args ...any) error {
+// Get stores the columns of the only row of a query. It returns sql.ErrNoRows if there is none.
+func (s Source) Get(columns []any, query string, args ...any) error {
 	found := false
-	err := EachWhole(ctx, q, func(row *sql.Rows) error {
+	err := s.Each(func(row *sql.Rows) error {
 		found = true
 		return row.Scan(columns...)
 	}, query, args...)
@@ -78,23 +84,21 @@ func GetWhole(ctx context.Context, q Querier, columns []any, query string, args 
 	return err
 }
 
-// SelectWhole is EachWhole for the rows of a query; nil without any. Columns returns where the columns of a row are
-// stored.
-func SelectWhole[T any](ctx context.Context, q Querier, columns func(*T) []any, query string, args ...any) (
-	list []T, err error) {
-	err = EachWhole(ctx, q, appendTo(&list, columns), query, args...)
+// RowsOf returns the rows of a query; nil without any. Columns returns where the columns of a row are stored.
+func RowsOf[T any](s Source, columns func(*T) []any, query string, args ...any) (list []T, err error) {
+	err = s.Each(appendTo(&list, columns), query, args...)
 	return list, err
 }
 
-// ColumnWhole is SelectWhole for a single column.
-func ColumnWhole[T any](ctx context.Context, q Querier, query string, args ...any) ([]T, error) {
-	return SelectWhole(ctx, q, Column[T], query, args...)
+// ColumnOf is RowsOf for a single column.
+func ColumnOf[T any](s Source, query string, args ...any) ([]T, error) {
+	return RowsOf(s, Column[T], query, args...)
 }
 
-// MapWhole is EachWhole for the rows of a query that are keys and their values.
-func MapWhole[K comparable, V any](ctx context.Context, q Querier, query string, args ...any) (map[K]V, error) {
+// MapOf is RowsOf for keys and their values.
+func MapOf[K comparable, V any](s Source, query string, args ...any) (map[K]V, error) {
 	found := map[K]V{}
-	return found, EachWhole(ctx, q, func(rows *sql.Rows) error {
+	return found, s.Each(func(rows *sql.Rows) error {
 		key, value := *new(K), *new(V)
 		err := rows.Scan(&key, &value)
 		found[key] = value
@@ -152,7 +156,7 @@ func (open Lazy) Exec(ctx context.Context, doing string, otherwise error, query 
 	return open.Update(ctx, doing, func(tx *Tx) { tx.Change(otherwise, query, args...) })
 }
 
-// UpdateWhole runs change in a transaction of a database whose statements run to their end, as those of EachWhole do.
+// UpdateWhole runs change in a transaction of a database whose statements run to their end, as those of a Source do.
 func UpdateWhole(ctx context.Context, db DB, change func(*Tx)) error {
 	return db.Update(ctx, func(tx *sql.Tx) error {
 		return run(db, &Tx{ctx: ctx, within: context.WithoutCancel(ctx), tx: tx, doing: writing}, change)
@@ -190,7 +194,10 @@ func (t *Tx) note(err, otherwise error) {
 	}
 }
 
-// QueryContext implements Querier, for what also reads outside of transactions.
+// Source returns what also reads outside of transactions that change something.
+func (t *Tx) Source() Source { return Source{t.ctx, t} }
+
+// QueryContext implements Querier.
 func (t *Tx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	if !t.ready() {
 		return nil, t.err
