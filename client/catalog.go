@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -420,6 +422,29 @@ func (c *Client) Chunks(ctx context.Context, id string, from, to int, query stri
 	}
 	wire.FillEmpty(document)
 	return document, nil
+}
+
+// ChunkRange yields the chunks first to last of a document, both included, in as many answers as that takes; a negative
+// last is the end. The words of a query are marked as by Chunks. It ends with an error, and yields an answer without
+// chunks only if the document has none there.
+func (c *Client) ChunkRange(ctx context.Context, id string, first, last int, query string) iter.Seq2[*wire.DocumentChunks, error] {
+	if last < 0 {
+		last = math.MaxInt
+	}
+	return func(yield func(*wire.DocumentChunks, error) bool) {
+		for next := first; next <= last; {
+			got, err := c.Chunks(ctx, id, next, min(next+wire.MaxChunksPerRequest-1, last), query)
+			if err == nil && len(got.Chunks) > 0 && got.Chunks[0].ChunkInd < next || err == nil && len(got.Chunks) == 0 && next > first {
+				err = errors.New("the server stopped in the middle of the document")
+			}
+			if !yield(got, err) || err != nil || len(got.Chunks) == 0 || last-first < wire.MaxChunksPerRequest {
+				return
+			}
+			if next = got.Chunks[len(got.Chunks)-1].ChunkInd + 1; next >= got.Document.ChunkCount {
+				return
+			}
+		}
+	}
 }
 
 // routeMissing reports whether the server lacks the route, rather than the document.

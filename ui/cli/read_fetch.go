@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,17 +65,9 @@ func (a *app) fetchReading(ctx context.Context, c *client.Client, ref string, op
 
 func (a *app) fetchPassages(ctx context.Context, c *client.Client, at located, around int) (*reading, error) {
 	from, to := max(0, at.First-around), at.Last+around
-	found := &reading{}
-	if to-from < wire.MaxChunksPerRequest {
-		one, err := c.Chunks(ctx, at.Document.ID, from, to, "")
-		if err != nil {
-			return nil, err
-		}
-		found.document, found.chunks = one.Document, one.Chunks
-	} else if all, err := fetchChunks(ctx, c, at.Document.ID, from, to); err != nil {
+	found, err := fetchChunks(ctx, c, at.Document.ID, from, to)
+	if err != nil {
 		return nil, err
-	} else {
-		found = all
 	}
 	if len(found.chunks) == 0 || at.First >= found.document.ChunkCount {
 		return nil, fail(ExitNotAvailable,
@@ -97,24 +88,12 @@ func wholeDocument(ctx context.Context, c *client.Client, id string) (*reading, 
 
 // fetchChunks reads chunks first to last of a document, both included; a negative last is the end.
 func fetchChunks(ctx context.Context, c *client.Client, id string, first, last int) (*reading, error) {
-	found := &reading{}
-	size, next := 0, first
-	for {
-		to := next + wire.MaxChunksPerRequest - 1
-		if last >= 0 {
-			to = min(to, last)
-		}
-		more, err := c.Chunks(ctx, id, next, to, "")
+	found, size := &reading{}, 0
+	for more, err := range c.ChunkRange(ctx, id, first, last, "") {
 		if err != nil {
 			return nil, err
 		}
 		found.document = more.Document
-		if len(more.Chunks) == 0 && next == first {
-			return found, nil
-		}
-		if len(more.Chunks) == 0 || more.Chunks[0].ChunkInd < next {
-			return nil, errors.New("the server stopped in the middle of the document")
-		}
 		for _, chunk := range more.Chunks {
 			size += len(chunk.Content)
 		}
@@ -123,11 +102,8 @@ func fetchChunks(ctx context.Context, c *client.Client, id string, first, last i
 				"the document is larger than 64 MiB")
 		}
 		found.chunks = append(found.chunks, more.Chunks...)
-		next = found.chunks[len(found.chunks)-1].ChunkInd + 1
-		if next >= found.document.ChunkCount || last >= 0 && next > last {
-			return found, nil
-		}
 	}
+	return found, nil
 }
 
 // fetchSection reads the text below a heading, up to the next one that is not deeper. A link whose fragment names no

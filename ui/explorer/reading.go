@@ -169,16 +169,12 @@ func wordsOf(s *shown) string {
 // chunksBetween fetches a range of chunks, both ends included, as far as the document has them.
 func chunksBetween(ctx context.Context, c *client.Client, id, query string, from, to int) (fetched, error) {
 	got := fetched{from: from, to: to, query: query}
-	for at := from; at <= to; at += wire.MaxChunksPerRequest {
-		answer, err := c.Chunks(ctx, id, at, min(to, at+wire.MaxChunksPerRequest-1), query)
+	for answer, err := range c.ChunkRange(ctx, id, from, to, query) {
 		if err != nil {
 			return fetched{}, err
 		}
 		got.document = answer.Document
 		got.chunks = append(got.chunks, answer.Chunks...)
-		if len(answer.Chunks) == 0 || at+wire.MaxChunksPerRequest >= answer.Document.ChunkCount {
-			break
-		}
 	}
 	return got, nil
 }
