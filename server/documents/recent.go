@@ -1,58 +1,14 @@
 package documents
 
 import (
-	"math"
-	"sync"
-
-	"github.com/hashicorp/golang-lru/v2/simplelru"
-
+	"quarry/internal/memo"
 	"quarry/server/index"
 )
-
-// Recent keeps what was used last within a number of bytes. It is safe for concurrent use.
-type Recent[K comparable, V any] struct {
-	most int
-	size func(V) int // of memory, about
-
-	mutex   sync.Mutex
-	entries *simplelru.LRU[K, V]
-	bytes   int
-}
-
-// NewRecent returns an empty Recent.
-func NewRecent[K comparable, V any](most int, size func(V) int) *Recent[K, V] {
-	entries, _ := simplelru.NewLRU[K, V](math.MaxInt, nil) // a positive size is no error
-	return &Recent[K, V]{most: most, size: size, entries: entries}
-}
-
-// Get returns a value, if it is kept.
-func (r *Recent[K, V]) Get(key K) (V, bool) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	return r.entries.Get(key)
-}
-
-// Add keeps a value in the place of what was not used for longest, unless its key has one or it would take much of the
-// room alone.
-func (r *Recent[K, V]) Add(key K, value V) {
-	const share = 64
-	size := r.size(value)
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	if size > r.most/share || r.entries.Contains(key) {
-		return
-	}
-	r.entries.Add(key, value)
-	for r.bytes += size; r.bytes > r.most; {
-		_, oldest, _ := r.entries.RemoveOldest()
-		r.bytes -= r.size(oldest)
-	}
-}
 
 // recent is what snapshots read last, as answers to one typed word after another show the same passages. Nothing in it
 // ever changes: a row is that of a version, and a chunk that of its place and the hash of its document's chunks, as its
 // seal is. What cannot be read is not kept, as it may be repaired.
-type recent = Recent[string, recentEntry]
+type recent = memo.Cache[string, recentEntry]
 
 // recentEntry is a row or a chunk.
 type recentEntry struct {
@@ -71,7 +27,8 @@ const (
 )
 
 func newRecent() *recent {
-	return NewRecent[string](recentBytes, func(e recentEntry) int { return e.bytes })
+	const share = 64 // that no row or chunk has more than
+	return memo.New[string](recentBytes, recentBytes/share, func(e recentEntry) int { return e.bytes })
 }
 
 // kept returns what snapshots have read; nothing if it is not kept, or the reader is not that of a snapshot.

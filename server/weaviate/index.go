@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"quarry/internal/guard"
+	"quarry/internal/memo"
 	"quarry/server/documents"
 	"quarry/server/fault"
 	"quarry/server/index"
@@ -38,6 +39,8 @@ const (
 	settleLook = 500 * time.Millisecond
 	// cachedBytes of documents are kept as they are searched, each with about readerBytes beside its data.
 	cachedBytes = 64 << 20
+	// cachedShare of them is the most that one document may take.
+	cachedShare = 64
 	readerBytes = 4 << 10
 )
 
@@ -55,7 +58,7 @@ type Index struct {
 	tenant   string
 	holder   string // of leases
 	log      *slog.Logger
-	analysed *documents.Recent[version, *segment.Reader]
+	analysed *memo.Cache[version, *segment.Reader]
 	words    vocabulary
 	counts   *lru.Cache[countedTerm, segment.TermCounts]
 	changes  int      // documents that are read from the log; replaced in tests
@@ -83,7 +86,7 @@ func Open(ctx context.Context, store *documents.Store, options Options) (*Index,
 	}
 	x := &Index{Store: store, client: c, holder: uuid.NewString(), changes: maxChanged, log: options.Log}
 	x.log = cmp.Or(x.log, slog.New(slog.DiscardHandler))
-	x.analysed = documents.NewRecent[version](cachedBytes, func(r *segment.Reader) int { return r.Size() + readerBytes })
+	x.analysed = memo.New[version](cachedBytes, cachedBytes/cachedShare, func(r *segment.Reader) int { return r.Size() + readerBytes })
 	x.counts, _ = lru.New[countedTerm, segment.TermCounts](maxTerms) // a positive size is no error
 	if err := x.start(ctx, options.Tenant); err != nil {
 		return nil, errors.Join(err, c.close())

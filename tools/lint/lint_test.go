@@ -44,6 +44,7 @@ var mayImport = map[string][]string{
 	"config":                 {"client/wire"},
 	"theme":                  {},
 	"internal/guard":         {},
+	"internal/memo":          {},
 	"internal/pattern":       {},
 	"internal/text":          {},
 	"internal/testkit":       {"client/...", "server/...", "internal/testkit/..."},
@@ -150,7 +151,7 @@ func rule(dir string) ([]string, bool) {
 }
 
 func allows(allowed []string, imported string) bool {
-	if imported == "internal/guard" || imported == "internal/pattern" || imported == "internal/text" { // every package starts goroutines and words messages
+	if slices.Contains([]string{"internal/memo", "internal/guard", "internal/pattern", "internal/text"}, imported) { // helpers of every package
 		return true
 	}
 	for _, a := range allowed {

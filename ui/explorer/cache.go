@@ -1,6 +1,7 @@
 package explorer
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -8,23 +9,19 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"quarry/client/wire"
+	"quarry/internal/memo"
 )
 
 const (
 	rememberFor  = 10 * time.Minute // of a server, which does not say when its documents change
-	rememberMost = 64               // answers
-	rememberSize = 2 << 20          // bytes of passages in all of them
+	rememberSize = 2 << 20          // bytes of passages in all answers
 )
 
 // memory keeps answers, so that the same search again costs nothing.
-type memory struct {
-	answers []remembered // the oldest first
-	most    int          // bytes
-}
+type memory = memo.Cache[string, remembered]
 
 // remembered is what was answered, and when.
 type remembered struct {
-	key      string
 	response *wire.SearchResponse
 	level    string // that contains the counted places
 	took     time.Duration
@@ -32,54 +29,25 @@ type remembered struct {
 	kept     bool // until it is forgotten: a library reports its changes
 }
 
-// newMemory returns a memory of at most the given number of bytes; 0 means rememberSize.
-func newMemory(most int) memory {
-	if most <= 0 {
-		most = rememberSize
-	}
-	return memory{most: most}
+// newMemory returns a memory of at most the given number of bytes; 0 means rememberSize. An answer that would push out
+// all others is not kept.
+func newMemory(most int) *memory {
+	most = cmp.Or(max(0, most), rememberSize)
+	return memo.New[string](most, most/2, remembered.size)
 }
 
-func (m *memory) get(key string, now time.Time) (remembered, bool) {
-	for _, a := range m.answers {
-		if a.key == key {
-			return a, a.kept || now.Sub(a.at) <= rememberFor
-		}
-	}
-	return remembered{}, false
-}
-
-func (m *memory) put(key string, a remembered) {
-	m.answers = slices.DeleteFunc(m.answers, func(known remembered) bool { return known.key == key })
-	if a.size() > m.most/2 {
-		return // it would push out all others
-	}
-	a.key = key
-	m.answers = append(m.answers, a)
-	size := 0
-	for _, known := range m.answers {
-		size += known.size()
-	}
-	for len(m.answers) > rememberMost || size > m.most {
-		size -= m.answers[0].size()
-		m.answers = slices.Delete(m.answers, 0, 1)
-	}
-}
+// holds reports whether an answer is still of use.
+func (a remembered) holds(now time.Time) bool { return a.kept || now.Sub(a.at) <= rememberFor }
 
 // size is about what an answer takes in memory, in bytes: nearly all of it is text.
 func (a remembered) size() int {
-	const perResult = 1 << 10
-	if a.response == nil {
-		return 0
-	}
-	size := len(a.response.LLMFacingText)
+	const perResult = 1 << 10 // and of an answer
+	size := perResult + len(a.response.LLMFacingText)
 	for _, result := range a.response.Results {
 		size += perResult + len(result.Content) + len(result.Blurb) + len(result.Title)
 	}
 	return size
 }
-
-func (m *memory) clear() { m.answers = nil }
 
 // versionEvery is how often a library is asked whether another process changed it.
 const versionEvery = time.Second
@@ -117,7 +85,7 @@ func (m *Model) handleVersion(status *wire.LibraryStatus, err error) tea.Cmd {
 		}
 		return again
 	}
-	m.search.memory.clear()
+	m.search.memory.Clear()
 	m.compare.following.whole, m.filters.listed = nil, nil
 	return tea.Batch(again, m.askWelcome(), m.refresh())
 }

@@ -151,7 +151,7 @@ func TestAnAnswerFromBeforeAChangeIsNotRemembered(t *testing.T) {
 	asked := m.search.running
 	handled(m, func() tea.Cmd { return m.handleVersion(&wire.LibraryStatus{Version: "2"}, nil) })
 	handled(m, func() tea.Cmd { return m.handleSearch(asked, &wire.SearchResponse{}, nil) })
-	if _, ok := m.search.memory.get(asked.key, today()); ok {
+	if _, ok := m.search.memory.Get(asked.key); ok {
 		t.Error("an answer from before the change is remembered")
 	}
 }

@@ -33,7 +33,7 @@ type searching struct {
 	pause    *request // the rest of the keys before a search by meaning
 	shown    *shown   // what the list shows; nil: nothing was found yet
 	failure  *failure
-	memory   memory
+	memory   *memory
 	order    string // of the results, one of orders
 	paging   paging
 	locating *request // of what the query cites
@@ -193,8 +193,8 @@ func (m *Model) find(s search, fresh bool) tea.Cmd {
 
 // recall shows the remembered answer to a search, and reports whether there is one.
 func (m *Model) recall(s search) bool {
-	answer, ok := m.search.memory.get(s.key, m.now())
-	if !ok {
+	answer, ok := m.search.memory.Get(s.key)
+	if !ok || !answer.holds(m.now()) {
 		return false
 	}
 	m.search.failure, s.wire.FacetPlace = nil, answer.level
@@ -345,7 +345,7 @@ func (m *Model) handleSearch(s *search, response *wire.SearchResponse, err error
 		m.conn.noModel = withoutModel(response)
 	}
 	if s.version == m.conn.version { // what a library answered before it changed is of no use
-		m.search.memory.put(s.key, remembered{response: response, level: s.wire.FacetPlace, took: took, at: m.now(),
+		m.search.memory.Add(s.key, remembered{response: response, level: s.wire.FacetPlace, took: took, at: m.now(),
 			kept: m.target.Kind != Remote})
 	}
 	if s.paused && m.readsOn(s) {

@@ -141,7 +141,7 @@ func (m *Model) switchTo(target Target) tea.Cmd {
 	m.target, m.answer.refused = painted(target), ""
 	m.conn = connection{opening: m.conn.opening, noModel: target.NoModel, again: true}
 	m.box.Placeholder = "Search " + m.target.Where
-	m.search.memory.clear()
+	m.search.memory.Clear()
 	m.search.failure = nil
 	m.forgetResults()
 	if m.target.State == nil {

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"github.com/yuin/goldmark/ast"
 	extast "github.com/yuin/goldmark/extension/ast"
 
+	"quarry/internal/memo"
 	"quarry/theme"
 )
 
@@ -120,7 +120,7 @@ func (r *Reader) Apply(rendered Rendered) {
 			r.number(p, rendered.firstLinks[i], rendered.layouts[i])
 		}
 		key.firstLink = rendered.firstLinks[i]
-		r.rendered().put(key, rendered.layouts[i])
+		r.rendered().Add(key, rendered.layouts[i])
 	}
 	if wanted {
 		r.savePlaceBelowTop()
@@ -149,15 +149,14 @@ func (r *Reader) savePlaceBelowTop() {
 // maxCached is how many bytes of rendered text are kept by default.
 const maxCached = 4 << 20
 
-// cache keeps the rendered text that was used last, up to a number of bytes.
-type cache struct {
-	most    int // bytes; 0: maxCached
-	size    int
-	entries *simplelru.LRU[jobKey, *layout]
-}
+// cache keeps the rendered text that was used last. A rendering that is larger than all of it is kept until the next one
+// comes: otherwise it would be made again and again.
+type cache = memo.Cache[jobKey, *layout]
 
 // KeepAtMost bounds the rendered text that is kept, in bytes; 0: 4 MB.
-func (r *Reader) KeepAtMost(bytes int) { r.rendered().most = bytes }
+func (r *Reader) KeepAtMost(bytes int) {
+	r.cache = memo.New[jobKey](cmp.Or(max(0, bytes), maxCached), math.MaxInt, func(l *layout) int { return l.size })
+}
 
 // Beside returns an empty reader with the same keys. Both keep their rendered text within one bound.
 func (r *Reader) Beside() Reader {
@@ -167,29 +166,9 @@ func (r *Reader) Beside() Reader {
 // rendered returns the rendered text that is kept.
 func (r *Reader) rendered() *cache {
 	if r.cache == nil {
-		r.cache = new(cache)
+		r.KeepAtMost(0)
 	}
 	return r.cache
-}
-
-func (c *cache) get(key jobKey) (*layout, bool) {
-	if c.entries == nil {
-		return nil, false
-	}
-	return c.entries.Get(key)
-}
-
-// put keeps a rendering. One that is larger than the whole cache is kept alone, until the next one comes.
-func (c *cache) put(key jobKey, l *layout) {
-	if c.entries == nil {
-		c.entries, _ = simplelru.NewLRU(math.MaxInt, func(_ jobKey, dropped *layout) { c.size -= dropped.size })
-	}
-	c.entries.Remove(key)
-	c.entries.Add(key, l)
-	c.size += l.size
-	for c.size > cmp.Or(max(0, c.most), maxCached) && c.entries.Len() > 1 {
-		c.entries.RemoveOldest()
-	}
 }
 
 const (

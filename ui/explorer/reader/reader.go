@@ -175,7 +175,7 @@ func (r *Reader) setLayout(p *piece) {
 	if !r.raw {
 		key := r.jobKey(p)
 		key.firstLink = cmp.Or(key.firstLink, r.links+1)
-		if rendered, ok := r.rendered().get(key); ok {
+		if rendered, ok := r.rendered().Get(key); ok {
 			r.number(p, key.firstLink, rendered)
 			p.layout, p.shape = rendered, r.shape
 			return
