@@ -136,17 +136,13 @@ func (p *Actions) View(width, height int, th theme.Theme) Body {
 	p.window.At, p.window.count = last, len(rows)
 	p.window.Window(p.rows)
 	p.window.At = slices.IndexFunc(rows, func(r actionRow) bool { return r.entry == p.At })
-	from, to := p.window.Window(p.rows)
-	for _, row := range rows[from:max(from, to)] {
-		body.Lines = append(body.Lines, p.row(row, width, th))
-	}
+	p.window.Rows(&body, height, func(i int, _ bool) string { return p.row(rows[i], width, th) })
 	switch {
 	case len(p.entries) == 0:
 		body.Lines = append(body.Lines, th.Muted.Render(p.nothing))
 	case len(rows) == 0:
 		body.Lines = append(body.Lines, th.Muted.Render(p.nothing+" “"+paint.Line(p.filtered)+"”"))
 	}
-	body.ThumbFrom, body.ThumbTo = Thumb(1, p.rows, from, len(rows))
 	return body
 }
 

@@ -110,12 +110,7 @@ func (p *Chats) Title(_ int, th theme.Theme) (title, beside string) {
 // View implements Panel.
 func (p *Chats) View(width, height int, th theme.Theme) Body {
 	body := Body{Lines: p.notice(width, th)}
-	above, count := len(body.Lines), len(p.sessions)
-	from, to := p.Window(max(0, height-above))
-	for i := from; i < to; i++ {
-		body.Lines = append(body.Lines, p.row(p.sessions[i], i == p.At, width, th))
-	}
-	body.ThumbFrom, body.ThumbTo = Thumb(above, height-above, from, count)
+	p.Rows(&body, height, func(i int, chosen bool) string { return p.row(p.sessions[i], chosen, width, th) })
 	return body
 }
 

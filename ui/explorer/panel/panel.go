@@ -212,6 +212,17 @@ func (c *Choice) Window(rows int) (from, to int) {
 	return c.top, min(c.top+rows, c.count)
 }
 
+// Rows draws the rows of the list that there is room for, below what a body has already, and returns the first of them.
+func (c *Choice) Rows(b *Body, height int, row func(i int, chosen bool) string) (from int) {
+	above := len(b.Lines)
+	from, to := c.Window(max(0, height-above))
+	for i := from; i < to; i++ {
+		b.Lines = append(b.Lines, row(i, i == c.At))
+	}
+	b.ThumbFrom, b.ThumbTo = Thumb(above, c.rows, from, c.count)
+	return from
+}
+
 // Thumb returns the rows of the scroll thumb for a list of count rows whose visible ones, beginning with row from, are
 // drawn from line start on; none where all rows are visible.
 func Thumb(start, rows, from, count int) (int, int) {

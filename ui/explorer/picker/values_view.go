@@ -17,33 +17,26 @@ func (t *values) view(width, height int, th theme.Theme, message string) panel.B
 	if height <= 0 {
 		return drawn
 	}
-	var lines []string
 	if height > 1 {
 		field, x := t.line(width, th)
 		drawn.X, drawn.Cursor = x, true
 		if height < withState && message != "" {
 			field, drawn.Cursor = th.Warning.Render(message), false
 		}
-		lines = append(lines, field)
+		drawn.Lines = append(drawn.Lines, field)
 	}
 	if height >= withState {
-		lines = append(lines, t.state(width, th, message))
+		drawn.Lines = append(drawn.Lines, t.state(width, th, message))
 	}
 	if height >= withGap {
-		lines = append(lines, "")
+		drawn.Lines = append(drawn.Lines, "")
 	}
-	rows := height - len(lines)
-	from, to := t.cursor.Window(rows)
-	drawn.ThumbFrom, drawn.ThumbTo = panel.Thumb(len(lines), rows, from, len(t.shown))
-	t.first, t.from = len(lines), from
 	table := t.columns(width, th)
-	for at := from; at < to; at++ {
-		lines = append(lines, table.row(&t.all[t.shown[at]], at == t.cursor.At))
-	}
+	t.first = len(drawn.Lines)
+	t.from = t.cursor.Rows(&drawn, height, func(i int, chosen bool) string { return table.row(&t.all[t.shown[i]], chosen) })
 	if len(t.shown) == 0 {
-		lines = append(lines, th.Muted.Render(paint.FitLine(t.none(), width)))
+		drawn.Lines = append(drawn.Lines, th.Muted.Render(paint.FitLine(t.none(), width)))
 	}
-	drawn.Lines = lines
 	return drawn
 }
 
