@@ -34,6 +34,11 @@ func PlainWidth(s string) int {
 	return len(s)
 }
 
+// IsWordByte reports whether a byte belongs to a letter or a digit; bytes beyond ASCII count as letters.
+func IsWordByte(c byte) bool {
+	return c >= 0x80 || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
 // Shorten returns s, or its first limit characters followed by "…" if it has more.
 func Shorten(s string, limit int) string {
 	if len(s) <= limit {

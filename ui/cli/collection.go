@@ -11,6 +11,7 @@ import (
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/internal/text"
+	"quarry/ui/passage"
 	"quarry/ui/state"
 	"quarry/ui/target"
 )
@@ -161,10 +162,10 @@ func (s *savedQuery) keepNew(o *outcome) (found []string) {
 	if o.err != nil {
 		return nil
 	}
-	found = exslices.CastFunc(o.response.Results, state.RefOf)
+	found = exslices.CastFunc(o.response.Results, passage.RefOf)
 	added := s.New(found)
 	o.response.Results = slices.DeleteFunc(o.response.Results,
-		func(r wire.SearchResult) bool { return !slices.Contains(added, state.RefOf(r)) })
+		func(r wire.SearchResult) bool { return !slices.Contains(added, passage.RefOf(r)) })
 	o.nothing = fmt.Sprintf("Nothing new in %q.", s.Name)
 	return found
 }

@@ -14,6 +14,7 @@ import (
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/internal/text"
+	"quarry/ui/passage"
 	"quarry/ui/state"
 )
 
@@ -135,7 +136,7 @@ func (m *Model) markedShown() []state.Passage {
 	}
 	shown := map[string]bool{}
 	for _, result := range m.search.shown.response.Results {
-		shown[state.RefOf(result)] = true
+		shown[passage.RefOf(result)] = true
 	}
 	return slices.DeleteFunc(slices.Clone(marks), func(p state.Passage) bool { return !shown[p.Ref] })
 }

@@ -16,6 +16,7 @@ import (
 	"quarry/internal/text"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/explorer/panel"
+	"quarry/ui/passage"
 	"quarry/ui/state"
 )
 
@@ -58,13 +59,13 @@ func (m *Model) followCollection() {
 	m.collection.Set(collected, m.look.by, m.now())
 	if !maps.Equal(marked, m.collection.marked) {
 		m.collection.marked = marked
-		m.list.SetMarked(func(r wire.SearchResult) bool { return marked[state.RefOf(r)] })
+		m.list.SetMarked(marked)
 	}
 }
 
 func cannotMark(m *Model) string {
 	result, _ := m.result()
-	return cmp.Or(noResult(m), unless(state.RefOf(result) != "", "this passage has neither a reference nor a link to collect it by"))
+	return cmp.Or(noResult(m), unless(passage.RefOf(result) != "", "this passage has neither a reference nor a link to collect it by"))
 }
 
 func noCollection(m *Model) string {

@@ -156,7 +156,7 @@ func (m *Model) showAdded(saved state.Saved, refs []string) {
 	for _, ref := range added {
 		isNew[ref] = true
 	}
-	m.list.SetNew(func(r wire.SearchResult) bool { return isNew[state.RefOf(r)] })
+	m.list.SetNew(isNew)
 	what := "nothing"
 	if len(added) > 0 {
 		what = strconv.Itoa(len(added))
@@ -175,7 +175,7 @@ func (m *Model) ago(moment time.Time) string {
 }
 
 func refsOf(results []wire.SearchResult) []string {
-	return exslices.CastFunc(results, state.RefOf)
+	return exslices.CastFunc(results, passage.RefOf)
 }
 
 // visit puts a search after the page that is shown; the pages after that one go.
@@ -192,7 +192,7 @@ func (m *Model) visit(s search) {
 // leavePage remembers where the selection is on the page that is shown.
 func (m *Model) leavePage() {
 	if result, ok := m.result(); ok && m.onPage() {
-		m.past.pages[m.past.at].selected = state.RefOf(result)
+		m.past.pages[m.past.at].selected = passage.RefOf(result)
 	}
 }
 

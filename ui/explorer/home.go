@@ -180,8 +180,7 @@ func (m *Model) newestEntries(above int) (entries []homeEntry) {
 
 // documentEntry is a document, which opens in the list that a request gives.
 func (m *Model) documentEntry(group string, document wire.SearchResult, note string, list wire.SearchRequest) homeEntry {
-	glyph := m.look.by.Glyph(m.theme, m.look.by.Value(document))
-	return homeEntry{group: group, note: note, text: strings.TrimLeft(glyph+" "+document.Title, " "),
+	return homeEntry{group: group, note: note, text: m.look.by.Marked(m.theme, m.look.by.Value(document), document.Title),
 		open: func(m *Model) tea.Cmd { return m.browse(list, document.Ref) }}
 }
 

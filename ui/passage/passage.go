@@ -47,6 +47,9 @@ func DocumentKey(r wire.SearchResult) string {
 	return "title " + r.SourceType + " " + r.Title
 }
 
+// RefOf identifies a result: by its reference, or its link where the server gives none.
+func RefOf(r wire.SearchResult) string { return cmp.Or(r.Ref, text.OrEmpty(r.Link)) }
+
 const day = 24 * time.Hour
 
 // Age returns how long ago a time was ("4 days ago"), or "" if it cannot be parsed.

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 )
 
 // Separators of blocks on one line of plain text, the weakest first.
@@ -130,12 +131,12 @@ func (p *plainer) line(from, to int) {
 	p.separate(betweenWords)
 	start := from
 	from = p.skipQuote(min(max(from, p.hidden), to), to)
-	text := p.source[from:to]
+	line := p.source[from:to]
 	if p.quote = -1; strings.Contains(p.source[min(start, from):from], ">") {
 		p.quote = from
 	}
 	if p.fence != "" {
-		if closesFence(text, p.fence) {
+		if closesFence(line, p.fence) {
 			p.fence = ""
 		} else {
 			p.keep(from, to)
@@ -143,22 +144,22 @@ func (p *plainer) line(from, to int) {
 		p.separate(betweenItems)
 		return
 	}
-	if fence := opensFence(text); fence != "" {
+	if fence := opensFence(line); fence != "" {
 		p.fence = fence
 		p.separate(betweenItems)
 		return
 	}
 	switch {
-	case text == "" || isRule(text) || isDefinition(text):
-	case text[0] == '|':
+	case line == "" || isRule(line) || isDefinition(line):
+	case line[0] == '|':
 		p.row(from, to)
-	case HeadingLevel(text) > 0:
+	case HeadingLevel(line) > 0:
 		p.separate(betweenItems)
-		p.inline(from+HeadingLevel(text), from+len(strings.TrimRight(text, "# \t")))
+		p.inline(from+HeadingLevel(line), from+len(strings.TrimRight(line, "# \t")))
 		p.separate(belowHeading)
-	case listMark(text) > 0:
+	case listMark(line) > 0:
 		p.separate(betweenItems)
-		p.inline(from+listMark(text), to)
+		p.inline(from+listMark(line), to)
 	default:
 		p.inline(from, to)
 	}
@@ -285,7 +286,7 @@ func (p *plainer) mark(at, to int) (leftOut bool, width int) {
 	case '*', '_', '~':
 		return p.emphasis(at, to)
 	case '[', '!', '=', '^', '%':
-		if p.source[at] == '%' && at > 0 && isWordByte(p.source[at-1]) { // 100%%
+		if p.source[at] == '%' && at > 0 && text.IsWordByte(p.source[at-1]) { // 100%%
 			return false, 1
 		}
 		if from, end, length := NoteMark(p.source[at:to], at == p.quote); length > 0 {
@@ -335,7 +336,7 @@ func (p *plainer) emphasis(at, to int) (leftOut bool, width int) {
 	if width > 3 || c == '~' && width != 2 {
 		return false, width
 	}
-	inWord := at > 0 && isWordByte(p.source[at-1])
+	inWord := at > 0 && text.IsWordByte(p.source[at-1])
 	cut := at == 0 && strings.HasPrefix(p.source[width:], " ")              // off its words
 	after = after && strings.IndexByte("./,;:!?)|", p.source[at+width]) < 0 // *.go is no mark
 	if after && (c == '*' || !inWord) {
@@ -391,7 +392,7 @@ func (p *plainer) closes(start, from, end int) bool {
 		return false
 	}
 	rest := strings.TrimLeft(p.source[end:min(len(p.source), end+2)], ".,;:!?)\"'*")
-	return rest == "" || !isWordByte(rest[0])
+	return rest == "" || !text.IsWordByte(rest[0])
 }
 
 // link reads the start of a link or image, and leaves out its target too.
@@ -418,7 +419,7 @@ func (p *plainer) link(at, to int) (leftOut bool, width int) {
 	case strings.HasPrefix(line, "]("):
 		length := targetLength(line)
 		p.closers = append(p.closers, wire.Span{end, end + length})
-	case strings.HasPrefix(line, "][") && (at == 0 || !isWordByte(p.source[at-1])):
+	case strings.HasPrefix(line, "][") && (at == 0 || !text.IsWordByte(p.source[at-1])):
 		length := strings.IndexByte(line[1:], ']')
 		if length < 0 {
 			return false, 1
@@ -483,11 +484,4 @@ func (p *plainer) address(at, to int) (leftOut bool, width int) {
 
 func isSpace(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
 
-// isWordByte reports whether a byte belongs to a letter or a digit; bytes beyond ASCII count as letters.
-func isWordByte(c byte) bool {
-	return c >= 0x80 || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-}
-
-func isPunctuation(c byte) bool {
-	return c > ' ' && c < 0x7f && (!isWordByte(c))
-}
+func isPunctuation(c byte) bool { return c > ' ' && c < 0x7f && !text.IsWordByte(c) }

@@ -49,24 +49,24 @@ func parsedShown(markdown string, spans []wire.Span) []wire.Span {
 }
 
 // beginsAddress reports whether a bare address is around an offset: one with a scheme, of a site, or of a mailbox.
-func beginsAddress(text string, at int) bool {
-	switch text[at] {
+func beginsAddress(source string, at int) bool {
+	switch source[at] {
 	case ':':
-		return strings.HasPrefix(text[at:], "://")
+		return strings.HasPrefix(source[at:], "://")
 	case 'w':
-		return strings.HasPrefix(text[at:], "www.") && (at == 0 || !isWordByte(text[at-1]))
+		return strings.HasPrefix(source[at:], "www.") && (at == 0 || !text.IsWordByte(source[at-1]))
 	}
-	domain := text[at+1 : addressAround(text, at)[1]]
-	return at > 0 && isWordByte(text[at-1]) && strings.Contains(strings.TrimRight(domain, "."), ".")
+	domain := source[at+1 : addressAround(source, at)[1]]
+	return at > 0 && text.IsWordByte(source[at-1]) && strings.Contains(strings.TrimRight(domain, "."), ".")
 }
 
 // addressAround returns the range of the address around an offset.
-func addressAround(text string, at int) wire.Span {
+func addressAround(source string, at int) wire.Span {
 	start, end := at, at
-	for start > 0 && (isWordByte(text[start-1]) || text[at] == '@' && strings.IndexByte("._+-", text[start-1]) >= 0) {
+	for start > 0 && (text.IsWordByte(source[start-1]) || source[at] == '@' && strings.IndexByte("._+-", source[start-1]) >= 0) {
 		start--
 	}
-	for end < len(text) && !isSpace(text[end]) && text[end] != '<' {
+	for end < len(source) && !isSpace(source[end]) && source[end] != '<' {
 		end++
 	}
 	return wire.Span{start, end}
@@ -104,7 +104,7 @@ func Tag(source string) (shown string, length int) {
 		return "", end + 1
 	}
 	name := strings.TrimPrefix(strings.TrimSpace(inside), "/")
-	if other := strings.IndexFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }); other >= 0 {
+	if other := strings.IndexFunc(name, func(r rune) bool { return !isLetter(r) }); other >= 0 {
 		name = name[:other]
 	}
 	switch name = strings.ToLower(name); {

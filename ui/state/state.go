@@ -64,8 +64,8 @@ func (s Saved) New(refs []string) []string {
 	return slices.DeleteFunc(slices.Clone(refs), func(ref string) bool { return seen[ref] })
 }
 
-// Passage is a collected passage, as it was when it was marked: what savedPassage has keys for. Its Ref is what RefOf
-// returns.
+// Passage is a collected passage, as it was when it was marked: what savedPassage has keys for. Its Ref is what
+// passage.RefOf returns.
 type Passage struct {
 	wire.SearchResult
 	Query  string    `json:"query" jsonschema:"that found the passage"`
@@ -104,7 +104,7 @@ type Screen struct {
 // PassageOf returns a result as a collected passage.
 func PassageOf(result wire.SearchResult, query string, now time.Time) Passage {
 	result = passage.Best(result)
-	result.Ref, result.Content = RefOf(result), text.Clip(result.Content, maxContent)
+	result.Ref, result.Content = passage.RefOf(result), text.Clip(result.Content, maxContent)
 	return savedPassage.Only(Passage{SearchResult: result, Query: query, Marked: now})
 }
 
@@ -119,14 +119,6 @@ func (p Passage) Result(number int) wire.SearchResult {
 		result.Ref = ""
 	}
 	return result
-}
-
-// RefOf identifies a result: by its reference, or its link where the server gives none.
-func RefOf(result wire.SearchResult) string {
-	if result.Ref == "" && result.Link != nil {
-		return *result.Link
-	}
-	return result.Ref
 }
 
 // Visit notes that the explorer is used now. Since is then the end of the visit before.

@@ -115,7 +115,12 @@ func (d Dimension) Glyph(th theme.Theme, value string) string {
 
 // Label returns the name of a value behind its mark.
 func (d Dimension) Label(th theme.Theme, value string) string {
-	return strings.TrimLeft(d.Glyph(th, value)+" "+d.Name(value), " ")
+	return d.Marked(th, value, d.Name(value))
+}
+
+// Marked returns a text behind the mark of a value, if it has one.
+func (d Dimension) Marked(th theme.Theme, value, text string) string {
+	return strings.TrimLeft(d.Glyph(th, value)+" "+text, " ")
 }
 
 // Style returns the style of a value's name.

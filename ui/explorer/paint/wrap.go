@@ -126,14 +126,9 @@ func (wr *wrapper) between(wide bool, width int) bool {
 	case wide || width == 2:
 		return true
 	case before == '-' && wr.at > 1:
-		return wordByte(wr.text[wr.at-2]) && wordByte(wr.text[wr.at])
+		return text.IsWordByte(wr.text[wr.at-2]) && text.IsWordByte(wr.text[wr.at])
 	}
 	return false
-}
-
-// wordByte reports whether a byte belongs to a letter or a digit; bytes beyond ASCII count as letters.
-func wordByte(c byte) bool {
-	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
 }
 
 func (wr *wrapper) spaces(end int) {
@@ -179,6 +174,9 @@ func FitLine(s string, w int) string {
 	const perColumn, least = 16, 1 << 10
 	return Fit(Line(text.Clip(s, max(least, perColumn*w))), w)
 }
+
+// Short is FitLine without spaces at its end.
+func Short(s string, w int) string { return strings.TrimRight(FitLine(s, w), " ") }
 
 type fitter struct {
 	text  string

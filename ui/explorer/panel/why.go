@@ -69,7 +69,7 @@ func (e explanation) all(in Explained) []string {
 	head := fmt.Sprintf("“%s” in %s · %s", in.Text, in.Where, text.Duration(in.Took))
 	lines := Wrapped(head, 0, e.width, e.th.Muted)
 	if in.After != "" {
-		lines = append(lines, paint.Wrap(e.th.Muted.Render("follow-up to “"+strings.TrimRight(paint.FitLine(in.After, 60), " ")+"”"), e.width)...)
+		lines = append(lines, paint.Wrap(e.th.Muted.Render("follow-up to “"+paint.Short(in.After, 60)+"”"), e.width)...)
 	}
 	lines = append(lines, "")
 	lines = append(lines, e.queries(in)...)

@@ -50,7 +50,7 @@ func (b *Box) drawLine(width int, th theme.Theme, focused bool, right string) pa
 	left := room - paint.Width(label)
 	text, x := b.Editor.View(left, th, b.Placeholder, false)
 	if !focused && !b.Fits(left) { // who does not type reads from the beginning
-		text = th.Text.Render(strings.TrimRight(paint.FitLine(b.Text(), left), " "))
+		text = th.Text.Render(paint.Short(b.Text(), left))
 	}
 	return paint.Input{Text: paint.Fit(prompt+" "+text+label, width), CursorX: promptWidth + x}
 }

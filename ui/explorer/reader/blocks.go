@@ -252,7 +252,7 @@ func (r *renderer) language(block ast.Node) string {
 	if !isFenced {
 		return ""
 	}
-	language := strings.TrimRight(paint.FitLine(client.Sanitize(string(fenced.Language(r.source))), 20), " ")
+	language := paint.Short(client.Sanitize(string(fenced.Language(r.source))), 20)
 	if language == "text" || language == "txt" || language == "plain" {
 		return ""
 	}

@@ -106,5 +106,5 @@ func (r *renderer) textOf(node ast.Node) string {
 		}
 		return ast.WalkContinue, nil
 	})
-	return strings.TrimRight(paint.FitLine(client.Sanitize(out.String()), maxLinkText), " ")
+	return paint.Short(client.Sanitize(out.String()), maxLinkText)
 }

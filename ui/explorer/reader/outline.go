@@ -218,7 +218,7 @@ func (r *Reader) crumbLine(width int) string {
 	source, path := crumbs[0], crumbs[1:]
 	style := r.theme.Source
 	if value := r.document.By.Value(r.document.SearchResult); value != "" { // as in the list
-		source = strings.TrimLeft(r.document.By.Glyph(r.theme, value)+" "+source, " ")
+		source = r.document.By.Marked(r.theme, value, source)
 		style = r.document.By.Style(r.theme, value)
 	}
 	line, left := style.Render(source), width-paint.Width(source)

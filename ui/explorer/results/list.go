@@ -43,14 +43,14 @@ type List struct {
 	forms    []string // of the words, marked in titles and places
 	rows     []row
 	now      time.Time
-	grouping string // one of Groupings; empty: ByDocument
-	isMarked func(wire.SearchResult) bool
-	isNew    func(wire.SearchResult) bool
-	mixed    bool     // of several origins
-	oneDate  bool     // all documents have the same, which rows need not say
-	several  bool     // of several sources or places
-	usual    string   // the source or place of more than half of them
-	apart    []string // see passage.Apart
+	grouping string          // one of Groupings; empty: ByDocument
+	marked   map[string]bool // by passage.RefOf
+	fresh    map[string]bool // likewise: those that are new
+	mixed    bool            // of several origins
+	oneDate  bool            // all documents have the same, which rows need not say
+	several  bool            // of several sources or places
+	usual    string          // the source or place of more than half of them
+	apart    []string        // see passage.Apart
 
 	by dimension.Dimension
 
@@ -136,15 +136,15 @@ func (l *List) isOld(r wire.SearchResult) bool {
 	return err == nil && l.OldAge > 0 && l.now.Sub(updated) >= l.OldAge
 }
 
-// SetMarked sets which passages have a mark.
-func (l *List) SetMarked(isMarked func(wire.SearchResult) bool) {
-	l.isMarked = isMarked
+// SetMarked sets which passages have a mark, by passage.RefOf.
+func (l *List) SetMarked(marked map[string]bool) {
+	l.marked = marked
 	l.drawn.clear()
 }
 
-// SetNew sets which passages are new since they were looked at last; nil: none.
-func (l *List) SetNew(isNew func(wire.SearchResult) bool) {
-	l.isNew = isNew
+// SetNew sets which passages are new since they were looked at last, by passage.RefOf; nil: none.
+func (l *List) SetNew(fresh map[string]bool) {
+	l.fresh = fresh
 	l.drawn.clear()
 }
 
@@ -267,8 +267,8 @@ func (l *List) isFolded(at int) bool {
 	if r.nth == 0 || at == l.selected || r.nth <= l.unfolds(at-r.nth) && r.document == l.rows[l.selected].document {
 		return false
 	}
-	item := l.items[r.item]
-	return (l.isMarked == nil || !l.isMarked(item)) && (l.isNew == nil || !l.isNew(item))
+	ref := passage.RefOf(l.items[r.item])
+	return !l.marked[ref] && !l.fresh[ref]
 }
 
 // folded returns how many passages of the selected document are folded, for the last row of it that is listed; 0 for

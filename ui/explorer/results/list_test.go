@@ -392,7 +392,7 @@ func TestNewPassages(t *testing.T) {
 	under := item(1, "a#5", "Runbook", "Then roll it back")
 	under.HeadingPath = []string{"Runbook", "Steps"}
 	l.Set([]wire.SearchResult{item(1, "a#0", "Runbook", "roll"), below, under, item(2, "b#0", "Policy", "rolls")}, nil, false)
-	l.SetNew(func(r wire.SearchResult) bool { return r.Ref != "a#0" })
+	l.SetNew(map[string]bool{"a#4": true, "a#5": true, "b#0": true})
 	expect(t, glyphless(shown(&l, 60, 11)),
 		"▌ 1  Runbook                                       ↳ 2  3 d",
 		"▌    roll",
@@ -619,7 +619,7 @@ func TestUnfolding(t *testing.T) {
 				marked[ref] = random.IntN(10) == 0
 			}
 		}
-		l.SetMarked(func(r wire.SearchResult) bool { return marked[r.Ref] })
+		l.SetMarked(marked)
 		l.Set(items, nil, false)
 		seen := func() (shown []int) {
 			l.View(60, 100, dark(), true)
@@ -760,7 +760,11 @@ func operate(random *rand.Rand, l *List) {
 	case 12:
 		l.More = random.IntN(30)
 		at := random.IntN(20)
-		l.SetNew(func(r wire.SearchResult) bool { return r.CitationID != nil && *r.CitationID > at })
+		fresh := map[string]bool{}
+		for _, r := range l.items {
+			fresh[r.Ref] = r.CitationID != nil && *r.CitationID > at
+		}
+		l.SetNew(fresh)
 	case 0:
 		l.Set(someItems(random), []string{"roll", "本番"}, random.IntN(2) == 0)
 	case 1:

@@ -52,7 +52,8 @@ func (l *List) drawRow(key drawnRow) []string {
 	if d.aged || !l.oneDate {
 		d.age = passage.ShortAge(text.OrEmpty(item.UpdatedAt), l.now)
 	}
-	d.added = l.isNew != nil && l.isNew(item)
+	ref := passage.RefOf(item)
+	d.added = l.fresh[ref]
 	bar := " "
 	switch {
 	case key.selected && l.drawn.look.focused:
@@ -68,7 +69,7 @@ func (l *List) drawRow(key drawnRow) []string {
 	}
 	for i, line := range shown {
 		bar := bar
-		if i == 0 && l.isMarked != nil && l.isMarked(item) {
+		if i == 0 && l.marked[ref] {
 			bar = d.th.Number.Render(mark)
 		}
 		switch {
@@ -179,7 +180,7 @@ func (d drawing) title() string {
 		add(d.th.Number, added)
 	}
 	if d.density == TitlesOnly && d.row.lack != "" { // else it stands before the passage
-		add(d.th.Muted, fitted(d.row.lack, d.room()/2))
+		add(d.th.Muted, paint.Short(d.row.lack, d.room()/2))
 	} else if d.row.further > 0 {
 		add(d.th.Muted, further+" "+strconv.Itoa(d.row.further))
 	}
@@ -197,7 +198,7 @@ func (d drawing) title() string {
 
 // found is foreign text on one line, cut to a width, with the words of the query marked.
 func (d drawing) found(text string, width int, style theme.Style) string {
-	text = fitted(text, width)
+	text = paint.Short(text, width)
 	return paint.Marked(text, passage.FindWords(text, d.forms), style, d.th.Match)
 }
 
@@ -243,7 +244,7 @@ func (d drawing) place(room int) (place styled) {
 		}
 	}
 	if several {
-		name = cmp.Or(name, fitted(outer, widestName))
+		name = cmp.Or(name, paint.Short(outer, widestName))
 	}
 	if d.mixed && d.item.Origin != "" {
 		name = strings.TrimSuffix(d.item.Origin+below+name, below)
@@ -262,7 +263,7 @@ func (d drawing) place(room int) (place styled) {
 		style = d.by.Style(*d.th, value)
 	}
 	if left := room - place.width; name != "" && left >= min(leastTitle, paint.Width(name)) {
-		name = fitted(name, left)
+		name = paint.Short(name, left)
 		place.text, place.end = place.String()+d.found(name, left, style), ""
 		place.width += paint.Width(name)
 	}
@@ -282,7 +283,7 @@ func (d drawing) lacking(room int) (place styled) {
 	if glyph := d.by.Glyph(*d.th, value); d.several && value != "" && glyph != "" {
 		place.add(d.by.Style(*d.th, value), glyph+" ")
 	}
-	place.add(d.th.Muted, fitted(d.row.lack, max(room, d.room()/2)-place.width))
+	place.add(d.th.Muted, paint.Short(d.row.lack, max(room, d.room()/2)-place.width))
 	return place
 }
 
@@ -291,7 +292,7 @@ func (d drawing) who() string {
 	if len(d.item.Authors) == 0 {
 		return ""
 	}
-	name := fitted(d.item.Authors[0], widestName)
+	name := paint.Short(d.item.Authors[0], widestName)
 	if others := len(d.item.Authors) - 1; others > 0 {
 		name += " +" + strconv.Itoa(others)
 	}
@@ -320,7 +321,7 @@ func (d drawing) heading() styled {
 		if d.added {
 			head.add(d.th.Muted, below)
 		}
-		head.add(d.th.Muted, fitted(name, min(widestHead, d.room()/2)))
+		head.add(d.th.Muted, paint.Short(name, min(widestHead, d.room()/2)))
 	}
 	return head
 }
@@ -402,9 +403,4 @@ func (d drawing) rule(text string) string {
 		line += strings.Repeat("─", rest)
 	}
 	return paint.Fit(d.th.Border.Render(line), d.width)
-}
-
-// fitted is foreign text on one line, cut to a width.
-func fitted(text string, width int) string {
-	return strings.TrimRight(paint.FitLine(text, width), " ")
 }

@@ -189,8 +189,7 @@ func (s *Strip) all() string {
 func restOf(n int) string { return " +" + text.Number(n) + " " }
 
 func (s *Strip) label(value Value, th theme.Theme) string {
-	label := strings.TrimPrefix(s.by.Name(value.Value), "Google ")
-	label = strings.TrimSpace(paint.FitLine(strings.TrimLeft(s.by.Glyph(th, value.Value)+" "+label, " "), widestName))
+	label := paint.Short(s.by.Marked(th, value.Value, strings.TrimPrefix(s.by.Name(value.Value), "Google ")), widestName)
 	if value.Counted && !(value.Excluded && value.Count == 0) {
 		label += " " + text.Number(value.Count)
 	}
