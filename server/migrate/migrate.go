@@ -235,6 +235,7 @@ func (c *copying) write(batch index.Batch) error {
 		return fmt.Errorf("write to the target: %w", err)
 	}
 	c.state.Changed += written.Added + written.Updated + written.Removed
+	written.Unchanged = 0 // each pass finds what those before it have copied
 	c.result.Written.Add(written)
 	return nil
 }
