@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -20,11 +19,11 @@ import (
 )
 
 // cite writes the answer: passages, citation numbers per document, counts.
-func (r *run) cite(ctx context.Context) error {
-	if err := r.write(ctx, r.response, r.final); err != nil {
+func (r *run) cite() error {
+	if err := r.write(r.response, r.final); err != nil {
 		return err
 	}
-	if err := r.noteEmptySources(ctx); err != nil {
+	if err := r.noteEmptySources(); err != nil {
 		return err
 	}
 	r.noteDamage()
@@ -33,14 +32,14 @@ func (r *run) cite(ctx context.Context) error {
 }
 
 // provisional sends the first of the ranked sections to streaming clients while later stages run.
-func (r *run) provisional(ctx context.Context, sections []section) error {
+func (r *run) provisional(sections []section) error {
 	if !r.Search.Stream {
 		return nil
 	}
 	chosen, rest := firstSections(sections, r.Search.NumResults)
 	response := *r.response
 	response.CitationMapping = map[string]string{}
-	if err := r.write(ctx, &response, arrange(chosen, rest, r.Search)); err != nil {
+	if err := r.write(&response, arrange(chosen, rest, r.Search)); err != nil {
 		return fmt.Errorf("provisional answer: %w", err)
 	}
 	r.emit(wire.SearchEvent{Type: wire.EventProvisional, Response: &response})
@@ -48,8 +47,8 @@ func (r *run) provisional(ctx context.Context, sections []section) error {
 }
 
 // write fills a response with sections and their counts. Documents that were removed meanwhile are left out.
-func (r *run) write(ctx context.Context, response *wire.SearchResponse, sections []section) error {
-	if err := r.lacking(ctx, sections); err != nil {
+func (r *run) write(response *wire.SearchResponse, sections []section) error {
+	if err := r.lacking(sections); err != nil {
 		return fmt.Errorf("look up what lacks words: %w", err)
 	}
 	related := slices.Clone(sections)
@@ -60,10 +59,10 @@ func (r *run) write(ctx context.Context, response *wire.SearchResponse, sections
 			}
 		}
 	}
-	group, within := errgroup.WithContext(ctx)
+	group, within := errgroup.WithContext(r.ctx)
 	defer func() { _ = group.Wait() }()
 	group.Go(guard.Err(func() error { return r.count(within, response) }))
-	documents, err := r.documents(ctx, related)
+	documents, err := r.documents(related)
 	if err != nil {
 		return err
 	}
@@ -71,7 +70,7 @@ func (r *run) write(ctx context.Context, response *wire.SearchResponse, sections
 		results: make([]*wire.SearchResult, len(sections))}
 	for from := 0; from < len(sections); from += textsAtATime {
 		some := sections[from:min(from+textsAtATime, len(sections))]
-		texts, err := r.snapshot.Texts(ctx, rangesOf(some), r.Access)
+		texts, err := r.snapshot.Texts(r.ctx, rangesOf(some), r.Access)
 		if err != nil {
 			return fmt.Errorf("read the documents found: %w", err)
 		}
@@ -152,7 +151,7 @@ func (w *writing) cite(of documentKey, id string) int {
 }
 
 // documents returns the documents of sections by id; nil if removed meanwhile.
-func (r *run) documents(ctx context.Context, sections []section) (map[string]*index.Stored, error) {
+func (r *run) documents(sections []section) (map[string]*index.Stored, error) {
 	var ids []string
 	for _, s := range sections {
 		if _, known := r.described[s.document]; !known && s.center.remote == nil {
@@ -163,7 +162,7 @@ func (r *run) documents(ctx context.Context, sections []section) (map[string]*in
 	if len(ids) == 0 {
 		return r.described, nil
 	}
-	stored, err := r.snapshot.Documents(ctx, ids, r.Access)
+	stored, err := r.snapshot.Documents(r.ctx, ids, r.Access)
 	if err != nil {
 		return nil, fmt.Errorf("describe the documents found: %w", err)
 	}
@@ -262,7 +261,7 @@ func (r *run) center(s section, content string, spoken index.LanguageAt, places 
 	s.center.chunk = s.start + at
 	marks, best = r.highlight(content, spoken, places[at])
 	if _, found := firstMark(marks, places[at]); found || len(places) == 1 ||
-		r.found[r.question].Highlighter == nil || len(marks) == 0 && !r.byWordsAlone() {
+		r.answer().Highlighter == nil || len(marks) == 0 && !r.byWordsAlone() {
 		return s, marks, best
 	}
 	_, best = r.highlight(content, spoken, wire.Span{0, len(content)})
@@ -290,7 +289,7 @@ func firstMark(marks []wire.Span, within wire.Span) (at int, found bool) {
 func (r *run) highlight(content string, spoken index.LanguageAt, within wire.Span) (
 	marks []wire.Span, best wire.Span) {
 	marks = []wire.Span{}
-	if h := r.found[r.question].Highlighter; h != nil {
+	if h := r.answer().Highlighter; h != nil {
 		ranges, passage := h.Highlight(content, spoken, within)
 		for _, at := range ranges {
 			marks = append(marks, at)

@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -23,12 +22,12 @@ const (
 )
 
 // findCopies groups the matching documents with the same text.
-func (r *run) findCopies(ctx context.Context) error {
+func (r *run) findCopies() error {
 	r.copies, r.same = map[string][]string{}, map[string][]string{}
-	if r.found[r.question].Matched == nil {
+	if r.answer().Matched == nil {
 		return nil
 	}
-	groups, err := r.found[r.question].Matched.Twins(ctx)
+	groups, err := r.answer().Matched.Twins(r.ctx)
 	if err != nil {
 		return fmt.Errorf("find copies: %w", err)
 	}
@@ -40,7 +39,7 @@ func (r *run) findCopies(ctx context.Context) error {
 		compared += len(ids)
 		same := map[digest][]string{}
 		for _, id := range ids {
-			text, err := r.digest(ctx, id, left)
+			text, err := r.digest(id, left)
 			if err != nil {
 				return err
 			}
@@ -68,23 +67,23 @@ type digest struct {
 }
 
 // digest returns that of a document, of whose passages it reads until there are more than most.
-func (r *run) digest(ctx context.Context, id string, most int) (digest, error) {
+func (r *run) digest(id string, most int) (digest, error) {
 	key := digestKey{r.Caller, r.snapshot.Version(), id}
 	if known, ok := r.Cache.digests.Get(key); ok {
 		return known, nil
 	}
-	found, err := r.digestText(ctx, id, most)
+	found, err := r.digestText(id, most)
 	if err == nil && found != (digest{}) && found.passages <= most { // what is damaged may be repaired
 		r.Cache.digests.Add(key, found)
 	}
 	return found, err
 }
 
-func (r *run) digestText(ctx context.Context, id string, most int) (found digest, err error) {
+func (r *run) digestText(id string, most int) (found digest, err error) {
 	hash := sha256.New()
 	for more := true; more && found.passages <= most; {
 		from := found.passages
-		chunks, err := r.snapshot.Chunks(ctx, id, from, from+wire.MaxChunksPerRequest-1, r.Access)
+		chunks, err := r.snapshot.Chunks(r.ctx, id, from, from+wire.MaxChunksPerRequest-1, r.Access)
 		if errors.Is(err, fault.ErrNotFound) || errors.Is(err, fault.ErrDamaged) {
 			return digest{}, nil
 		}

@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,7 +26,7 @@ const (
 
 // expand adds to each selected section what the model considers necessary around it, and drops those that it considers
 // irrelevant.
-func (r *run) expand(ctx context.Context) error {
+func (r *run) expand() error {
 	if r.Search.Lists() {
 		r.final = boundContext(r.chosen, contextLimit(r.Search))
 		return r.skip(r.skipReason(false))
@@ -40,13 +39,13 @@ func (r *run) expand(ctx context.Context) error {
 		return r.skip("nothing to expand")
 	}
 	classes := make([]class, len(r.chosen))
-	inquiries, err := r.classifying(ctx, classes)
+	inquiries, err := r.classifying(classes)
 	if err != nil {
 		return err
 	}
 	usage := ""
 	if len(inquiries) > 0 {
-		tally, err := r.ask(ctx, inquiries, nil)
+		tally, err := r.ask(inquiries, nil)
 		if err != nil {
 			return err
 		}
@@ -61,8 +60,8 @@ func (r *run) expand(ctx context.Context) error {
 
 // classifying lists the model calls that classify the selected sections. Sections that are shown as whole documents
 // need none. Without an answer a section stays as it is.
-func (r *run) classifying(ctx context.Context, classes []class) ([]inquiry, error) {
-	documents, err := r.documents(ctx, r.chosen)
+func (r *run) classifying(classes []class) ([]inquiry, error) {
+	documents, err := r.documents(r.chosen)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +72,7 @@ func (r *run) classifying(ctx context.Context, classes []class) ([]inquiry, erro
 		if s.whole || d == nil || s.center.remote != nil {
 			continue
 		}
-		around, err := r.around(ctx, s, d.ChunkCount)
+		around, err := r.around(s, d.ChunkCount)
 		if err != nil {
 			return nil, err
 		}
@@ -94,7 +93,7 @@ type surroundings struct {
 	Question, Title, Before, Passage, After llm.Quoted
 }
 
-func (r *run) around(ctx context.Context, s section, chunkCount int) (surroundings, error) {
+func (r *run) around(s section, chunkCount int) (surroundings, error) {
 	shown := surroundings{Question: llm.QuoteText(r.Search.Query, questionTokens), Before: `"N/A"`, After: `"N/A"`}
 	parts := []struct {
 		from, to, most int
@@ -109,7 +108,7 @@ func (r *run) around(ctx context.Context, s section, chunkCount int) (surroundin
 		if from > to {
 			continue
 		}
-		text, err := r.text(ctx, s.document, from, to, part.most)
+		text, err := r.text(s.document, from, to, part.most)
 		if err != nil {
 			return shown, err
 		}

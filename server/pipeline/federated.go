@@ -90,37 +90,37 @@ type federatedReply struct {
 
 // retrieveAll searches the federated sources and this library at the same time. Streaming clients get the results of
 // this library first.
-func (r *run) retrieveAll(ctx context.Context) error {
+func (r *run) retrieveAll() error {
 	sources := r.federated()
 	if len(sources) == 0 {
-		return r.retrieve(ctx)
+		return r.retrieve()
 	}
-	calling, cancel := context.WithCancel(ctx)
+	calling, cancel := context.WithCancel(r.ctx)
 	defer cancel()
 	replies := make([]federatedReply, len(sources))
 	var calls sync.WaitGroup
 	request := r.federatedRequest()
 	for i, source := range sources {
-		deadline := r.deadline(ctx, source.Timeout())
+		deadline := r.deadline(source.Timeout())
 		calls.Go(guard.Func(func() {
 			ask := func(ctx context.Context) (*wire.SearchResponse, error) { return askFederated(ctx, source, request) }
 			replies[i].response, replies[i].err = guard.Within(calling, deadline, ask)
 		}, func(err error) { replies[i].err = err }))
 	}
-	if err := r.retrieve(ctx); err != nil {
+	if err := r.retrieve(); err != nil {
 		return err
 	}
 	if r.early == nil || r.narrowed() {
-		if err := r.provisional(ctx, sectionsOf(fuse(r.rankings()), r.wanted())); err != nil {
+		if err := r.provisional(sectionsOf(fuse(r.rankings()), r.wanted())); err != nil {
 			return err
 		}
 	}
 	calls.Wait()
-	if err := ctx.Err(); err != nil {
+	if err := r.ctx.Err(); err != nil {
 		return err
 	}
 	for i, source := range sources {
-		r.stage.Detail += "; " + r.mergeReply(ctx, source.Name(), replies[i], maxRemoteBytes/len(sources))
+		r.stage.Detail += "; " + r.mergeReply(source.Name(), replies[i], maxRemoteBytes/len(sources))
 	}
 	return nil
 }
@@ -182,14 +182,14 @@ func outOfScope(there, asked []string) bool {
 }
 
 // mergeReply adds the results of a source, or a note that they are missing, and returns the detail for the stage.
-func (r *run) mergeReply(ctx context.Context, name string, reply federatedReply, most int) string {
+func (r *run) mergeReply(name string, reply federatedReply, most int) string {
 	if errors.Is(reply.err, ErrOutOfScope) {
 		return name + ": not in scope"
 	}
 	r.response.Searched = append(r.response.Searched, name)
 	if reply.err != nil {
 		if r.Log != nil {
-			r.Log.WarnContext(ctx, "federated search failed", "source", name, guard.Attr(reply.err))
+			r.Log.WarnContext(r.ctx, "federated search failed", "source", name, guard.Attr(reply.err))
 		}
 		if errors.Is(reply.err, context.DeadlineExceeded) {
 			r.note(wire.NoteSourceFailed, "%s did not answer in time: its results are missing", name)
@@ -268,9 +268,9 @@ func withRemote(ranked []fusedChunk, lists []remoteList) []fusedChunk {
 }
 
 // fusedSections returns the sections of all results in fused order.
-func (r *run) fusedSections(ctx context.Context) ([]section, error) {
+func (r *run) fusedSections() ([]section, error) {
 	lists := r.rankings()
-	ranked, err := r.inOrder(ctx, lists)
+	ranked, err := r.inOrder(lists)
 	if err != nil {
 		return nil, err
 	}
@@ -390,7 +390,7 @@ func (r *run) remoteResult(s section, citation int) wire.SearchResult {
 	result := p.SearchResult
 	result.CitationID, result.Origin, result.Selected, result.Ranks = &citation, p.source, s.selected, nil
 	result.Matches = false // of no total of this library
-	if len(result.Highlights) == 0 && r.found[r.question].Highlighter != nil {
+	if len(result.Highlights) == 0 && r.answer().Highlighter != nil {
 		result.Highlights, result.BestPassage = r.highlight(result.Content, index.InLanguage(result.Language),
 			wire.Span{0, len(result.Content)})
 	}

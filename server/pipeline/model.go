@@ -45,11 +45,11 @@ type inquiry struct {
 
 // deadline returns how long a call may take: limit, or the request's deadline if it is not positive, but at most half
 // of the remaining time, so that there is time to answer without the call.
-func (r *run) deadline(ctx context.Context, limit time.Duration) time.Duration {
+func (r *run) deadline(limit time.Duration) time.Duration {
 	if limit <= 0 {
 		limit = cmp.Or(max(r.Deadline, 0), defaultDeadline)
 	}
-	if end, bounded := ctx.Deadline(); bounded {
+	if end, bounded := r.ctx.Deadline(); bounded {
 		limit = min(limit, time.Until(end)/2)
 	}
 	return limit
@@ -70,11 +70,11 @@ var errUnusable = errors.New("the reply does not have the requested form")
 
 // ask calls the model for all inquiries at once and handles the replies in their order. Each call ends at its deadline.
 // meanwhile runs beside the calls unless it is nil.
-func (r *run) ask(ctx context.Context, inquiries []inquiry, meanwhile func() error) (tally, error) {
-	ctx, cancel := context.WithCancel(ctx)
+func (r *run) ask(inquiries []inquiry, meanwhile func() error) (tally, error) {
+	ctx, cancel := context.WithCancel(r.ctx)
 	defer cancel()
 	replies, failures := make([]llm.Reply, len(inquiries)), make([]error, len(inquiries))
-	deadline := r.deadline(ctx, 0)
+	deadline := r.deadline(0)
 	var calls sync.WaitGroup
 	for i, q := range inquiries {
 		messages, err := llm.Prompt(promptFiles, q.purpose, q.material, q.turns...)
@@ -93,14 +93,14 @@ func (r *run) ask(ctx context.Context, inquiries []inquiry, meanwhile func() err
 		}
 	}
 	calls.Wait()
-	if err := ctx.Err(); err != nil {
+	if err := r.ctx.Err(); err != nil {
 		return tally{}, err
 	}
-	return r.use(ctx, inquiries, replies, failures), nil
+	return r.use(inquiries, replies, failures), nil
 }
 
 // use handles the replies and counts them.
-func (r *run) use(ctx context.Context, inquiries []inquiry, replies []llm.Reply, failures []error) (t tally) {
+func (r *run) use(inquiries []inquiry, replies []llm.Reply, failures []error) (t tally) {
 	for i, q := range inquiries {
 		usage, err := replies[i].Usage, failures[i]
 		usage.Calls = max(1, usage.Calls)
@@ -110,7 +110,7 @@ func (r *run) use(ctx context.Context, inquiries []inquiry, replies []llm.Reply,
 		}
 		t.count(q.purpose, err)
 		if err != nil && r.Log != nil {
-			r.Log.WarnContext(ctx, "model call failed", "purpose", q.purpose, "model", r.Model.Name(), guard.Attr(err))
+			r.Log.WarnContext(r.ctx, "model call failed", "purpose", q.purpose, "model", r.Model.Name(), guard.Attr(err))
 		}
 	}
 	return t

@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"context"
 	"fmt"
 	"slices"
 
@@ -13,15 +12,15 @@ import (
 // each one that meaning or a model found before the first match that it outscores, and behind the last match the further
 // ones. The matches that are no candidates of a ranking follow the others as the index lists them, as far as the page
 // needs them.
-func (r *run) inOrder(ctx context.Context, lists []rankedList) ([]fusedChunk, error) {
-	ranked, err := r.latestFirst(ctx, fuse(lists))
+func (r *run) inOrder(lists []rankedList) ([]fusedChunk, error) {
+	ranked, err := r.latestFirst(fuse(lists))
 	if err != nil {
 		return nil, err
 	}
-	if err := r.judge(ctx); err != nil {
+	if err := r.judge(); err != nil {
 		return nil, err
 	}
-	if err := r.findCopies(ctx); err != nil {
+	if err := r.findCopies(); err != nil {
 		return nil, err
 	}
 	ranked = slices.DeleteFunc(ranked, func(c fusedChunk) bool { return r.folds(c.document) })
@@ -37,7 +36,7 @@ func (r *run) inOrder(ctx context.Context, lists []rankedList) ([]fusedChunk, er
 			further = append(further, c)
 		}
 	}
-	rest, err := r.behind(ctx, first)
+	rest, err := r.behind(first)
 	return append(append(first, rest...), further...), err
 }
 
@@ -50,8 +49,8 @@ type standing struct {
 }
 
 // judge notes how the ranked documents stand to the question.
-func (r *run) judge(ctx context.Context) error {
-	hits := r.found[r.question].Hits
+func (r *run) judge() error {
+	hits := r.answer().Hits
 	r.standings = make(map[string]standing, len(hits))
 	for _, hit := range hits {
 		r.standings[hit.DocumentID] = standing{asked: true, matches: !hit.Below, missing: hit.Missing}
@@ -85,10 +84,10 @@ func (r *run) judge(ctx context.Context) error {
 			note(id, wire.FoundByMeaning)
 		}
 	}
-	if len(others) == 0 || r.found[r.question].Matched == nil {
+	if len(others) == 0 || r.answer().Matched == nil {
 		return nil
 	}
-	match, err := r.found[r.question].Matched.Has(ctx, others)
+	match, err := r.answer().Matched.Has(r.ctx, others)
 	if err != nil {
 		return fmt.Errorf("look up what matched: %w", err)
 	}
@@ -99,12 +98,12 @@ func (r *run) judge(ctx context.Context) error {
 }
 
 // lacking notes what the documents that the question before its rephrasing alone found lack of the rephrasing.
-func (r *run) lacking(ctx context.Context, sections []section) error {
+func (r *run) lacking(sections []section) error {
 	var ids []string
 	for _, s := range sections {
 		if at, judged := r.standings[s.document]; judged && !at.asked && !at.matches && at.foundBy == "" {
 			r.standings[s.document] = standing{asked: true,
-				missing: slices.Compact(slices.Clone(r.found[r.question].Words))}
+				missing: slices.Compact(slices.Clone(r.answer().Words))}
 			ids = append(ids, s.document)
 		}
 	}
@@ -113,7 +112,7 @@ func (r *run) lacking(ctx context.Context, sections []section) error {
 	}
 	query := r.indexQuery(r.queries[r.question])
 	query.Count, query.Limit, query.Filter = false, len(ids)*hitsPerQuery, index.Filter{Access: r.Access, Among: ids}
-	found, err := r.snapshot.Search(ctx, query)
+	found, err := r.snapshot.Search(r.ctx, query)
 	for _, hit := range found.Hits {
 		r.standings[hit.DocumentID] = standing{asked: true, missing: hit.Missing}
 	}
@@ -121,7 +120,7 @@ func (r *run) lacking(ctx context.Context, sections []section) error {
 }
 
 // behind lists the matching documents behind the ranked ones, if the page reaches them.
-func (r *run) behind(ctx context.Context, ranked []fusedChunk) (rest []fusedChunk, err error) {
+func (r *run) behind(ranked []fusedChunk) (rest []fusedChunk, err error) {
 	passed, rows, seen := 0, 0, map[string]bool{}
 	for _, c := range ranked {
 		if !seen[c.document] && r.standings[c.document].matches {
@@ -134,11 +133,11 @@ func (r *run) behind(ctx context.Context, ranked []fusedChunk) (rest []fusedChun
 			break
 		}
 	}
-	if rows >= r.wanted() || passed >= r.found[r.question].Documents {
+	if rows >= r.wanted() || passed >= r.answer().Documents {
 		return nil, nil
 	}
 	list := index.List{Offset: max(0, r.offset()-passed), Order: index.ByScore}
-	listed, before, err := r.listed(ctx, list, seen)
+	listed, before, err := r.listed(list, seen)
 	for _, hit := range listed {
 		id := chunkID{hit.DocumentID, hit.Chunk}
 		rest = append(rest, fusedChunk{chunkID: id, score: hit.Score, print: hit.Fingerprint, passed: before})
@@ -149,7 +148,7 @@ func (r *run) behind(ctx context.Context, ranked []fusedChunk) (rest []fusedChun
 
 // listed returns a page of a list of the documents that match, without some and their copies, and how many come before
 // it.
-func (r *run) listed(ctx context.Context, list index.List, except map[string]bool) ([]index.Hit, int, error) {
+func (r *run) listed(list index.List, except map[string]bool) ([]index.Hit, int, error) {
 	query := r.indexQuery(r.queries[r.question])
 	list.Documents, list.Folds = r.wanted(), make(map[string]string)
 	for id, same := range r.same {
@@ -162,7 +161,7 @@ func (r *run) listed(ctx context.Context, list index.List, except map[string]boo
 		}
 	}
 	query.Count, query.List = false, &list
-	found, err := r.snapshot.Search(ctx, query)
+	found, err := r.snapshot.Search(r.ctx, query)
 	for _, hit := range found.Hits {
 		r.folds(hit.DocumentID)
 		r.standings[hit.DocumentID] = standing{matches: true, missing: hit.Missing}
@@ -172,14 +171,14 @@ func (r *run) listed(ctx context.Context, list index.List, except map[string]boo
 
 // foldedList returns the page of a list in an order of time, or of all documents, on which copies stand with the first
 // document of their text.
-func (r *run) foldedList(ctx context.Context) (_ []index.Hit, err error) {
-	if err := r.findCopies(ctx); err != nil {
+func (r *run) foldedList() (_ []index.Hit, err error) {
+	if err := r.findCopies(); err != nil {
 		return nil, err
 	}
-	page, passed := r.found[r.question].Hits, r.found[r.question].Before
+	page, passed := r.answer().Hits, r.answer().Before
 	if len(r.same) > 0 {
 		list := index.List{Offset: r.offset(), Order: listOrder(r.Search), Browse: r.Search.Browse}
-		page, passed, err = r.listed(ctx, list, nil)
+		page, passed, err = r.listed(list, nil)
 	}
 	r.numbers = make(map[string]int)
 	for _, hit := range page {
@@ -235,7 +234,7 @@ func (r *run) untilMatch(rows []section) []section {
 		}
 	}
 	switch {
-	case next >= r.found[r.question].Documents:
+	case next >= r.answer().Documents:
 		return rows
 	case next == r.offset():
 		return r.paged

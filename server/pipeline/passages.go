@@ -11,13 +11,13 @@ import (
 // Passages returns passages by their refs, in the order of the refs; adjacent ones are one result. Refs of what does
 // not exist, or what the caller may not see, are left out.
 func Passages(ctx context.Context, snapshot index.Snapshot, request Request, refs []string) (*wire.SearchResponse, error) {
-	r := &run{Request: request, snapshot: snapshot, response: &wire.SearchResponse{}, described: map[string]*index.Stored{},
+	r := &run{Request: request, ctx: ctx, snapshot: snapshot, response: &wire.SearchResponse{}, described: map[string]*index.Stored{},
 		found: make([]index.Result, 1)}
 	wire.FillEmpty(r.response)
 	r.response.Searched = []string{request.Profile}
-	sections, err := r.sectionsNamed(ctx, refs)
+	sections, err := r.sectionsNamed(refs)
 	if err == nil {
-		err = r.write(ctx, r.response, mergeOverlapping(sections))
+		err = r.write(r.response, mergeOverlapping(sections))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the passages: %w", err)
@@ -28,13 +28,13 @@ func Passages(ctx context.Context, snapshot index.Snapshot, request Request, ref
 
 // sectionsNamed returns the passages that refs name: an id that exists whole wins, and means the document's first
 // passage.
-func (r *run) sectionsNamed(ctx context.Context, refs []string) ([]section, error) {
+func (r *run) sectionsNamed(refs []string) ([]section, error) {
 	var candidates []section
 	for _, ref := range refs {
 		id, _, _ := wire.SplitRef(ref)
 		candidates = append(candidates, section{document: ref}, section{document: id})
 	}
-	documents, err := r.documents(ctx, candidates)
+	documents, err := r.documents(candidates)
 	if err != nil {
 		return nil, err
 	}

@@ -23,6 +23,7 @@ import (
 // run is the state of one search.
 type run struct {
 	Request
+	ctx      context.Context
 	snapshot index.Snapshot
 	emit     func(wire.SearchEvent)
 	filter   index.Filter
@@ -75,11 +76,11 @@ func Run(ctx context.Context, snapshot index.Snapshot, request Request, emit fun
 		return nil, err
 	}
 	r := &run{
-		Request: request, places: places, snapshot: snapshot, emit: emit, filter: Filter(request),
+		Request: request, ctx: ctx, places: places, snapshot: snapshot, emit: emit, filter: Filter(request),
 		response: &wire.SearchResponse{},
 		weights:  literal(), described: map[string]*index.Stored{},
 	}
-	if err := r.like(ctx); err != nil {
+	if err := r.like(); err != nil {
 		return nil, err
 	}
 	wire.FillEmpty(r.response)
@@ -87,7 +88,7 @@ func Run(ctx context.Context, snapshot index.Snapshot, request Request, emit fun
 	r.response.AppliedFilters = appliedFilters(request, inferred{})
 	stages := []struct {
 		name string
-		do   func(context.Context) error
+		do   func() error
 	}{
 		{"understand", r.understand},
 		{"retrieve", r.retrieveAll},
@@ -97,7 +98,7 @@ func Run(ctx context.Context, snapshot index.Snapshot, request Request, emit fun
 		{"cite", r.cite},
 	}
 	for _, stage := range stages {
-		if err := r.time(ctx, stage.name, stage.do); err != nil {
+		if err := r.time(stage.name, stage.do); err != nil {
 			return nil, err
 		}
 	}
@@ -105,11 +106,11 @@ func Run(ctx context.Context, snapshot index.Snapshot, request Request, emit fun
 }
 
 // time runs a stage and records its duration and outcome.
-func (r *run) time(ctx context.Context, name string, do func(context.Context) error) error {
+func (r *run) time(name string, do func() error) error {
 	r.emit(wire.SearchEvent{Type: wire.EventStage, Name: name, State: "start"})
 	start := time.Now()
 	r.stage = wire.Stage{Name: name, Outcome: wire.OutcomeOK}
-	if err := do(ctx); err != nil {
+	if err := do(); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	r.stage.MS = float64(max(1, time.Since(start).Microseconds())) / 1000 // never 0 for a finished stage
@@ -131,9 +132,9 @@ func (r *run) note(code, format string, args ...any) {
 
 // retrieve runs every query with the caller's permissions and filters. The early result of the question is reused
 // unless the model narrowed the search.
-func (r *run) retrieve(ctx context.Context) error {
+func (r *run) retrieve() error {
 	r.found = make([]index.Result, len(r.queries))
-	group, within := errgroup.WithContext(ctx)
+	group, within := errgroup.WithContext(r.ctx)
 	group.Go(guard.Err(func() error {
 		r.retrieveByVector(within)
 		return nil
@@ -163,13 +164,13 @@ func (r *run) retrieve(ctx context.Context) error {
 		r.note(wire.NoteBehind,
 			"documents that were added or changed a moment ago may be missing: they are not indexed on all nodes yet")
 	}
-	for _, c := range r.found[r.question].Corrections {
+	for _, c := range r.answer().Corrections {
 		r.note(wire.NoteTypoCorrected, showingInstead, c.From, c.To)
 	}
 	if len(r.federated()) == 0 { // others may have them
-		r.noteMissing(r.found[r.question])
+		r.noteMissing(*r.answer())
 	}
-	if kept := r.found[r.question].Kept; kept != "" {
+	if kept := r.answer().Kept; kept != "" {
 		r.note(wire.NotePrefixKept, "“%s” is not a known word: matched as a prefix", kept)
 	}
 	detail := text.Count(hits, "passage") + " from " + text.Count(len(r.queries), "query")
@@ -210,6 +211,9 @@ func (r *run) withVectorDetail(detail string) string {
 	}
 	return detail
 }
+
+// answer returns what was found for the question.
+func (r *run) answer() *index.Result { return &r.found[r.question] }
 
 // narrowed reports whether the model limited the search.
 func (r *run) narrowed() bool { return len(r.limit.sources) > 0 || r.limit.window != window{} }
@@ -298,25 +302,25 @@ func listOrder(s wire.SearchRequest) index.Order {
 }
 
 // fuse merges the results of the queries into one ranking, and sends it to streaming clients if it is new.
-func (r *run) fuse(ctx context.Context) error {
+func (r *run) fuse() error {
 	if r.inTime() {
-		if err := r.judge(ctx); err != nil {
+		if err := r.judge(); err != nil {
 			return err
 		}
-		hits, err := r.foldedList(ctx)
+		hits, err := r.foldedList()
 		if err != nil {
 			return err
 		}
 		r.sections = listedSections(hits)
 		_ = r.skip("one list")
-		return r.findNewer(ctx, fuse([]rankedList{{1, hits}}))
+		return r.findNewer(fuse([]rankedList{{1, hits}}))
 	}
 	var err error
-	if r.sections, err = r.fusedSections(ctx); err != nil {
+	if r.sections, err = r.fusedSections(); err != nil {
 		return err
 	}
 	if r.early == nil || r.narrowed() || len(r.queries) > 1 || len(r.remote)+len(r.near) > 0 {
-		if err := r.provisional(ctx, r.sections); err != nil {
+		if err := r.provisional(r.sections); err != nil {
 			return err
 		}
 	}
@@ -332,7 +336,7 @@ func (r *run) fuse(ctx context.Context) error {
 
 // count fills in totals and facets: of the documents of this library that match.
 func (r *run) count(ctx context.Context, response *wire.SearchResponse) error {
-	found := r.found[r.question]
+	found := *r.answer()
 	if found.Matched == nil {
 		return nil
 	}
@@ -367,11 +371,11 @@ func Facets(ctx context.Context, snapshot index.Snapshot, request Request) (inde
 }
 
 // noteEmptySources adds a note for each requested source without documents that the caller may see.
-func (r *run) noteEmptySources(ctx context.Context) error {
+func (r *run) noteEmptySources() error {
 	if len(r.response.Results) > 0 || len(r.Search.Sources) == 0 {
 		return nil
 	}
-	counts, err := r.snapshot.Facets(ctx, index.Filter{Access: r.Access})
+	counts, err := r.snapshot.Facets(r.ctx, index.Filter{Access: r.Access})
 	if err != nil {
 		return fmt.Errorf("list the sources: %w", err)
 	}

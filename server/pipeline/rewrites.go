@@ -44,7 +44,7 @@ func (r *run) weighRewrites() {
 		h, alone := r.found[i].Highlighter, len(r.Search.MessageHistory) == 0
 		unknown := float64(len(r.found[i].Missing)) / float64(max(1, len(strings.Fields(q.Query))))
 		switch {
-		case h != nil && marksIn(h, said)+marksIn(r.found[r.question].Highlighter, q.Query) == 0, alone && unknown > 0.5:
+		case h != nil && marksIn(h, said)+marksIn(r.answer().Highlighter, q.Query) == 0, alone && unknown > 0.5:
 			r.worth[i] = 0
 		case alone:
 			agreed := min(1, agreement(asked, firstDocuments(r.listOf(i)))/sufficientAgreement)
@@ -56,7 +56,7 @@ func (r *run) weighRewrites() {
 // share returns what share of the question a rewrite repeats that has no other words: one word of three says less than
 // the question. It is 1 where it has others.
 func (r *run) share(query string, h index.Highlighter) float64 {
-	question := r.found[r.question].Highlighter
+	question := r.answer().Highlighter
 	all, repeated := marksIn(question, r.Search.Query), marksIn(h, r.Search.Query)
 	if all == 0 || marksIn(question, query) < marksIn(h, query) {
 		return 1

@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"regexp"
@@ -24,7 +23,7 @@ const (
 )
 
 // selectSections keeps the sections that a model chooses, or the first ten.
-func (r *run) selectSections(ctx context.Context) error {
+func (r *run) selectSections() error {
 	if r.Search.Lists() {
 		r.chosen = r.sections
 		return r.skip("every document of the page is kept")
@@ -36,7 +35,7 @@ func (r *run) selectSections(ctx context.Context) error {
 	if len(r.sections) < 2 {
 		return r.skip("nothing to choose from")
 	}
-	shown, err := r.shownSections(ctx)
+	shown, err := r.shownSections()
 	if err != nil {
 		return err
 	}
@@ -46,7 +45,7 @@ func (r *run) selectSections(ctx context.Context) error {
 		Most     int
 	}{llm.QuoteText(r.Search.Query, questionTokens), shown, maxSelected}
 	var picks []pick
-	tally, err := r.ask(ctx, []inquiry{{purposeSelect, material, nil, func(reply string) bool {
+	tally, err := r.ask([]inquiry{{purposeSelect, material, nil, func(reply string) bool {
 		picks = parseSelection(reply, len(shown))
 		return len(picks) > 0
 	}}}, nil)
@@ -68,8 +67,8 @@ func (r *run) selectSections(ctx context.Context) error {
 
 // shownSections returns the sections that fit into the prompt, in order. A document that was removed meanwhile is an
 // empty passage, so that the numbers stay.
-func (r *run) shownSections(ctx context.Context) ([]llm.Quoted, error) {
-	documents, err := r.documents(ctx, r.sections)
+func (r *run) shownSections() ([]llm.Quoted, error) {
+	documents, err := r.documents(r.sections)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +81,7 @@ func (r *run) shownSections(ctx context.Context) ([]llm.Quoted, error) {
 		} else if d := documents[s.document]; d != nil {
 			one = describe(*d)
 			from, to := s.aroundCenter()
-			if one.Content, err = r.text(ctx, s.document, from, to, passageTokens); err != nil {
+			if one.Content, err = r.text(s.document, from, to, passageTokens); err != nil {
 				return nil, err
 			}
 		}
@@ -116,8 +115,8 @@ func describe(d index.Stored) wire.SearchResult {
 }
 
 // text returns a run of chunks as one text of at most most tokens; "" if the document was removed meanwhile.
-func (r *run) text(ctx context.Context, document string, from, to, most int) (string, error) {
-	chunks, err := r.snapshot.Chunks(ctx, document, from, to, r.Access)
+func (r *run) text(document string, from, to, most int) (string, error) {
+	chunks, err := r.snapshot.Chunks(r.ctx, document, from, to, r.Access)
 	if errors.Is(err, fault.ErrNotFound) || errors.Is(err, fault.ErrDamaged) || err == nil && len(chunks) == 0 {
 		return "", nil
 	}

@@ -118,12 +118,12 @@ func TestShownSectionsFitTheBudget(t *testing.T) {
 			s.chunks[id] = append(s.chunks[id], index.Chunk{Text: words})
 		}
 	}
-	r := &run{Request: Request{}, snapshot: s, described: map[string]*index.Stored{}}
+	r := &run{ctx: t.Context(), snapshot: s, described: map[string]*index.Stored{}}
 	for i, id := range []string{"a", "b", "c", "d", "gone", "e", "f", "g", "h", "i", "j", "k"} {
 		r.sections = append(r.sections, section{document: id, start: 0, end: 4, rank: i,
 			center: fusedChunk{chunkID: chunkID{id, 2}}})
 	}
-	shown, err := r.shownSections(t.Context())
+	shown, err := r.shownSections()
 	if err != nil {
 		t.Fatal(err)
 	}

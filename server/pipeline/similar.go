@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -14,11 +13,11 @@ import (
 // like prepares a search for passages like one: the question is that passage's rarest words, beside its vector where
 // there is one and a model is configured. Its own document is left out. The error is fault.ErrNotFound for a passage
 // that the caller may not see.
-func (r *run) like(ctx context.Context) error {
+func (r *run) like() error {
 	if r.Search.SimilarTo == "" {
 		return nil
 	}
-	found, id, err := r.passageNamed(ctx, r.Search.SimilarTo)
+	found, id, err := r.passageNamed(r.Search.SimilarTo)
 	if err != nil {
 		return fmt.Errorf("similar_to: %w", err)
 	}
@@ -32,14 +31,14 @@ func (r *run) like(ctx context.Context) error {
 }
 
 // passageNamed reads a ref: an id that exists whole wins, and means the document's first passage.
-func (r *run) passageNamed(ctx context.Context, ref string) (found index.Likeness, id string, err error) {
-	found, err = r.snapshot.Like(ctx, ref, 0, r.Access)
+func (r *run) passageNamed(ref string) (found index.Likeness, id string, err error) {
+	found, err = r.snapshot.Like(r.ctx, ref, 0, r.Access)
 	if !errors.Is(err, fault.ErrNotFound) {
 		return found, ref, err
 	}
 	id, chunk, ok := wire.SplitRef(ref)
 	if ok {
-		found, err = r.snapshot.Like(ctx, id, chunk, r.Access)
+		found, err = r.snapshot.Like(r.ctx, id, chunk, r.Access)
 	}
 	return found, id, err
 }

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"regexp"
 	"slices"
@@ -24,12 +23,12 @@ type understood struct {
 }
 
 // understand asks a model for further queries and for limits. The question itself is searched for at the same time.
-func (r *run) understand(ctx context.Context) error {
+func (r *run) understand() error {
 	if r.Model != nil {
 		r.weights = parity()
 	}
 	r.setQueries(understood{})
-	if err := r.startVectors(ctx); err != nil {
+	if err := r.startVectors(); err != nil {
 		return err
 	}
 	if why := r.skipReason(r.Model == nil && r.Search.SkipQueryExpansion); why != "" {
@@ -47,7 +46,7 @@ func (r *run) understand(ctx context.Context) error {
 	if len(inquiries) == 0 {
 		return r.skip("nothing to ask")
 	}
-	tally, err := r.ask(ctx, inquiries, func() error { return r.searchAtOnce(ctx) })
+	tally, err := r.ask(inquiries, r.searchAtOnce)
 	if err != nil {
 		return err
 	}
@@ -79,18 +78,18 @@ func (r *run) setQueries(u understood) {
 }
 
 // searchAtOnce searches for the question itself and sends the provisional result.
-func (r *run) searchAtOnce(ctx context.Context) error {
-	result, err := r.snapshot.Search(ctx, r.indexQuery(r.queries[r.question]))
+func (r *run) searchAtOnce() error {
+	result, err := r.snapshot.Search(r.ctx, r.indexQuery(r.queries[r.question]))
 	if err != nil {
 		return fmt.Errorf("retrieve: %w", err)
 	}
 	r.early = &result
 	r.found = append(r.found[:0], result)
-	sections, err := r.fusedSections(ctx)
+	sections, err := r.fusedSections()
 	if err != nil {
 		return err
 	}
-	return r.provisional(ctx, sections)
+	return r.provisional(sections)
 }
 
 // understanding lists the model calls about the question. Their results go to u. Emoji and punctuation mean something

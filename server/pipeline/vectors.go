@@ -34,12 +34,12 @@ type vectorAnswer struct {
 }
 
 // searchesByVector reports whether the library has vectors of the embedding model, and the question means something.
-func (r *run) searchesByVector(ctx context.Context) (bool, error) {
+func (r *run) searchesByVector() (bool, error) {
 	if r.Embedder == nil || r.Search.Instant || r.inTime() || r.Search.SimilarTo != "" ||
 		!isQuery(r.words(), math.MaxInt) {
 		return false, nil
 	}
-	stats, err := r.snapshot.Stats(ctx)
+	stats, err := r.snapshot.Stats(r.ctx)
 	if err != nil {
 		return false, fmt.Errorf("look for vectors: %w", err)
 	}
@@ -47,10 +47,10 @@ func (r *run) searchesByVector(ctx context.Context) (bool, error) {
 }
 
 // startVectors requests the vector of the question while the language model works.
-func (r *run) startVectors(ctx context.Context) error {
-	able, err := r.searchesByVector(ctx)
+func (r *run) startVectors() error {
+	able, err := r.searchesByVector()
 	if able {
-		r.questionVectors = r.embed(ctx, []string{oneLine(r.words())})
+		r.questionVectors = r.embed(r.ctx, []string{oneLine(r.words())})
 	}
 	return err
 }
@@ -79,7 +79,7 @@ func (r *run) embed(ctx context.Context, texts []string) <-chan vectorAnswer {
 		asked <- answer
 		return asked
 	}
-	deadline := min(embedDeadline, r.deadline(ctx, 0))
+	deadline := min(embedDeadline, r.deadline(0))
 	guard.Go(func() {
 		var fresh vectorAnswer
 		fresh, answer.err = guard.Within(ctx, deadline, func(ctx context.Context) (vectorAnswer, error) {

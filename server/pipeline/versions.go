@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"time"
 	"unicode"
 
+	"quarry/internal/text"
 	"quarry/server/fault"
 	"quarry/server/index"
 )
@@ -27,18 +27,18 @@ const (
 
 // findNewer notes in r.newer which documents of a ranking are older versions. Versions have nearly the same title, most
 // of their text in common, and different dates.
-func (r *run) findNewer(ctx context.Context, ranked []fusedChunk) error {
+func (r *run) findNewer(ranked []fusedChunk) error {
 	r.newer = map[string]string{}
 	pairs := alikePairs(ranked[:min(len(ranked), versionPassages)])
 	var compared []section
 	for _, pair := range pairs {
 		compared = append(compared, section{document: pair[0]}, section{document: pair[1]})
 	}
-	if _, err := r.documents(ctx, compared); err != nil { // all at once
+	if _, err := r.documents(compared); err != nil { // all at once
 		return err
 	}
 	for _, pair := range pairs {
-		older, newer, err := r.versions(ctx, pair)
+		older, newer, err := r.versions(pair)
 		if err != nil {
 			return err
 		}
@@ -59,8 +59,8 @@ func (r *run) findNewer(ctx context.Context, ranked []fusedChunk) error {
 }
 
 // latestFirst moves the best passage of the latest version of a document before those of older versions.
-func (r *run) latestFirst(ctx context.Context, ranked []fusedChunk) ([]fusedChunk, error) {
-	if err := r.findNewer(ctx, ranked); err != nil || len(r.newer) == 0 {
+func (r *run) latestFirst(ranked []fusedChunk) ([]fusedChunk, error) {
+	if err := r.findNewer(ranked); err != nil || len(r.newer) == 0 {
 		return ranked, err
 	}
 	ordered, placed := make([]fusedChunk, 0, len(ranked)), map[chunkID]bool{}
@@ -97,7 +97,7 @@ func alikePairs(ranked []fusedChunk) (pairs [][2]string) {
 }
 
 // versions returns two documents that were described before, the older one first, if they are versions of one; nil otherwise.
-func (r *run) versions(ctx context.Context, pair [2]string) (older, newer *index.Stored, err error) {
+func (r *run) versions(pair [2]string) (older, newer *index.Stored, err error) {
 	older, newer = r.described[pair[0]], r.described[pair[1]]
 	if older == nil || newer == nil || older.UpdatedAt.IsZero() || newer.UpdatedAt.IsZero() ||
 		older.UpdatedAt.Sub(newer.UpdatedAt).Abs() < versionAge || versionlessTitle(older.Title) != versionlessTitle(newer.Title) {
@@ -108,7 +108,7 @@ func (r *run) versions(ctx context.Context, pair [2]string) (older, newer *index
 	}
 	var triples [2]map[[3]string]bool
 	for i, d := range []*index.Stored{older, newer} {
-		chunks, err := r.snapshot.Chunks(ctx, d.ID, 0, comparedChunks-1, r.Access)
+		chunks, err := r.snapshot.Chunks(r.ctx, d.ID, 0, comparedChunks-1, r.Access)
 		if err != nil && !errors.Is(err, fault.ErrNotFound) && !errors.Is(err, fault.ErrDamaged) {
 			return nil, nil, fmt.Errorf("compare versions: %w", err)
 		}
@@ -143,12 +143,8 @@ func triplesOf(chunks []index.Chunk) map[[3]string]bool {
 func versionlessTitle(title string) string {
 	words := wordsOf(title)
 	rest := slices.DeleteFunc(slices.Clone(words), func(word string) bool {
-		switch word {
-		case "archive", "archived", "copy", "deprecated", "draft", "final", "latest", "new", "obsolete", "of", "old", "outdated",
-			"rev", "revised", "revision", "superseded", "updated", "v", "version":
-			return true
-		}
-		return strings.ContainsFunc(word, unicode.IsDigit)
+		return strings.ContainsFunc(word, unicode.IsDigit) || text.IsAmong(word, `archive archived copy deprecated draft final
+			latest new obsolete of old outdated rev revised revision superseded updated v version`)
 	})
 	return cmp.Or(strings.Join(rest, " "), strings.Join(words, " "))
 }
