@@ -49,7 +49,7 @@ func chatRoutes() []route {
 type turn struct {
 	*call
 	request  chatRequest
-	store    chat.Keeper
+	store    *chat.Store
 	session  chat.Session
 	isNew    bool
 	history  []chat.Message

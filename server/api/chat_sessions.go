@@ -29,7 +29,7 @@ func chatUser(who directory.Principal) string {
 }
 
 // ownSession opens a session of the caller.
-func (c *call) ownSession(id string) (chat.Keeper, chat.Session, error) {
+func (c *call) ownSession(id string) (*chat.Store, chat.Session, error) {
 	store, session, err := c.findSession(id)
 	switch {
 	case errors.Is(err, chat.ErrNotFound):
@@ -41,7 +41,7 @@ func (c *call) ownSession(id string) (chat.Keeper, chat.Session, error) {
 }
 
 // findSession finds a session of the caller's tenant, incognito or stored.
-func (c *call) findSession(id string) (chat.Keeper, chat.Session, error) {
+func (c *call) findSession(id string) (*chat.Store, chat.Session, error) {
 	hidden := c.incognito.Of(c.who.Tenant)
 	if session, err := hidden.Session(c.ctx, id); err == nil {
 		return hidden, session, nil
@@ -71,7 +71,7 @@ func (c *call) newSession(info wire.ChatSessionInfo) (chat.Session, error) {
 }
 
 // keeper returns the store of a new session.
-func (c *call) keeper(session chat.Session) chat.Keeper {
+func (c *call) keeper(session chat.Session) *chat.Store {
 	if session.Incognito {
 		return c.incognito.Of(c.who.Tenant)
 	}
@@ -171,7 +171,7 @@ func chatSession(c *call) (any, error) {
 }
 
 // session opens a session of the caller if the request is valid.
-func (c *call) session(id string) (chat.Keeper, chat.Session, error) {
+func (c *call) session(id string) (*chat.Store, chat.Session, error) {
 	if err := c.failure(); err != nil {
 		return nil, chat.Session{}, err
 	}
@@ -285,7 +285,7 @@ func renameChatSession(c *call) (any, error) {
 	return wire.RenamedChatSession{NewName: name}, store.Rename(c.ctx, id, name)
 }
 
-func (c *call) findName(store chat.Keeper, session chat.Session) (string,
+func (c *call) findName(store *chat.Store, session chat.Session) (string,
 	error) {
 	messages, err := store.Messages(c.ctx, session.ID)
 	if err != nil {

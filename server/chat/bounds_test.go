@@ -47,12 +47,12 @@ func TestASessionIsBounded(t *testing.T) {
 	all := NewIncognito(clock, nil)
 	defer all.Close()
 	const most = 40
-	secret := hidden{all.of("acme"), all}
+	secret := all.Of("acme")
 	if secret.limits.messages != store.limits.messages {
 		t.Errorf("in memory a session has %d messages, stored %d", secret.limits.messages, store.limits.messages)
 	}
 	store.limits.messages, secret.limits.messages, store.limits.sessionBytes = most, most, 1<<20
-	for name, keeper := range map[string]Keeper{"stored": store, "incognito": secret} {
+	for name, keeper := range map[string]*Store{"stored": store, "incognito": secret} {
 		session := NewSession("jo", now)
 		for i := range most / 2 {
 			if _, _, err := keeper.Begin(t.Context(), session, i == 0, Message{Text: "?"}); err != nil {

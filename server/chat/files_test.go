@@ -91,7 +91,7 @@ func TestFilesAreBounded(t *testing.T) {
 func TestFilesOfMessages(t *testing.T) {
 	now := func() time.Time { return time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC) }
 	files := []wire.ChatFile{{ID: "f1", Type: wire.ChatFileText, Name: "notes.md", UserFileID: "f1"}}
-	for name, keeper := range map[string]Keeper{"stored": openMemory(t, now), "incognito": NewIncognito(now, nil).Of("default")} {
+	for name, keeper := range map[string]*Store{"stored": openMemory(t, now), "incognito": NewIncognito(now, nil).Of("default")} {
 		session := NewSession("jo", now())
 		if _, _, err := keeper.Begin(t.Context(), session, true, Message{Text: "what do they say?", Files: files}); err != nil {
 			t.Fatal(err)

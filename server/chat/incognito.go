@@ -1,9 +1,7 @@
 package chat
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -40,12 +38,10 @@ func NewIncognito(now func() time.Time, broke func(error)) *Incognito {
 }
 
 // Of returns the incognito sessions of one tenant.
-func (i *Incognito) Of(tenant string) Keeper { return hidden{i.of(tenant), i} }
-
-func (i *Incognito) of(tenant string) *Store {
+func (i *Incognito) Of(tenant string) *Store {
 	bounds := limits{sessions: MostIncognito, chatBytes: incognitoPerson - incognitoSession, // of all but the latest
 		messages: defaultLimits().messages, sessionBytes: incognitoSession}
-	return &Store{open: i.open, tenant: tenant, now: i.now, limits: bounds}
+	return &Store{open: i.open, tenant: tenant, now: i.now, limits: bounds, memory: i}
 }
 
 // open returns the database. If there was no session yet, it returns ErrNotFound without create.
@@ -80,12 +76,15 @@ func (i *Incognito) Close() {
 
 // RemoveAll deletes the incognito sessions of a user.
 func (i *Incognito) RemoveAll(ctx context.Context, tenant, userID string) {
-	_ = i.of(tenant).RemoveAll(ctx, userID) // there are none if it fails
+	_ = i.Of(tenant).RemoveAll(ctx, userID) // there are none if it fails
 }
 
 // evict deletes idle sessions and, beyond the bounds, the least recently used ones. It runs again while nobody uses
-// any.
+// any. For stored sessions, which are no Incognito's, it does nothing.
 func (i *Incognito) evict(ctx context.Context) error {
+	if i == nil {
+		return nil
+	}
 	err := sqldb.Lazy(i.open).IfExists().Exec(ctx, "forget incognito sessions", nil, `DELETE FROM sessions
 		WHERE updated_at <= ? OR id IN (SELECT id FROM (
 			SELECT id, row_number() OVER latest AS place, sum(bytes) OVER latest AS bytes
@@ -104,49 +103,13 @@ func (i *Incognito) evict(ctx context.Context) error {
 	return err
 }
 
-// hidden is the Keeper of one tenant's incognito sessions. A session is used when it is looked up, which comes first.
-type hidden struct {
-	*Store
-	in *Incognito
-}
-
-// Add implements Keeper.
-func (h hidden) Add(ctx context.Context, session Session) error {
-	if err := h.Store.Add(ctx, session); err != nil {
-		return err
-	}
-	return h.in.evict(ctx)
-}
-
-// Session implements Keeper.
-func (h hidden) Session(ctx context.Context, id string) (Session, error) {
-	now := h.in.now()
-	err := h.open.IfExists().Exec(ctx, "read a chat session", ErrNotFound, `UPDATE sessions SET updated_at = ?
-		WHERE id = ? AND tenant_id = ? AND updated_at > ?`,
-		now.UnixMicro(), id, h.tenant, now.Add(-IncognitoIdle).UnixMicro())
-	if err != nil {
-		return Session{}, err
-	}
-	session, err := h.Store.Session(ctx, id)
-	session.Incognito = true
-	return session, err
-}
-
-// Begin implements Keeper.
-func (h hidden) Begin(ctx context.Context, session Session, isNew bool, question Message) (questionID, answerID int,
-	err error) {
-	questionID, answerID, err = h.Store.Begin(ctx, session, isNew, question)
-	if err == nil {
-		err = h.in.evict(ctx)
-	}
-	return questionID, answerID, err
-}
-
-// Finish implements Keeper. It is no error if the session was deleted: nobody can read it.
-func (h hidden) Finish(ctx context.Context, session string, answer Message) error {
-	err := cmp.Or(h.in.evict(ctx), h.Store.Finish(ctx, session, answer), h.in.evict(ctx))
-	if errors.Is(err, ErrNotFound) {
+// touch notes that a session in memory is used now, or returns ErrNotFound if it was idle for too long. It comes first.
+func (s *Store) touch(ctx context.Context, id string) error {
+	if s.memory == nil {
 		return nil
 	}
-	return err
+	now := s.now()
+	return s.open.IfExists().Exec(ctx, "read a chat session", ErrNotFound, `UPDATE sessions SET updated_at = ?
+		WHERE id = ? AND tenant_id = ? AND updated_at > ?`,
+		now.UnixMicro(), id, s.tenant, now.Add(-IncognitoIdle).UnixMicro())
 }

@@ -64,29 +64,6 @@ func NewSession(userID string, now time.Time) Session {
 	return Session{ID: uuid.NewString(), UserID: userID, Created: now, Updated: now}
 }
 
-// Keeper stores the sessions of one tenant. It is safe for concurrent use.
-type Keeper interface {
-	// Add stores a new session, or returns ErrExists.
-	Add(ctx context.Context, session Session) error
-	// Session returns a session of any user, or ErrNotFound.
-	Session(ctx context.Context, id string) (Session, error)
-	Rename(ctx context.Context, id, name string) error
-	// Remove deletes a session with its messages.
-	Remove(ctx context.Context, id string) error
-	// Messages returns the messages of a session in the order in which they were sent.
-	Messages(ctx context.Context, session string) ([]Message, error)
-	// Begin adds a question, of which Parent, Text and Files count, and an empty answer to it. A question with an ID is
-	// stored already and only gets another answer. A new session is added. A session without a name gets the first
-	// words of the question. It returns ErrFull if the session is.
-	Begin(ctx context.Context, session Session, isNew bool, question Message) (questionID, answerID int, err error)
-	// Finish stores an answer.
-	Finish(ctx context.Context, session string, answer Message) error
-	// Stop asks the writer of a session's answer, which may be another process, to end it.
-	Stop(ctx context.Context, session string) error
-	// Stopped reports whether Stop was called for an answer.
-	Stopped(ctx context.Context, session string, answer int) (bool, error)
-}
-
 // Message is a question or an answer.
 type Message struct {
 	ID        int
@@ -102,13 +79,14 @@ type Message struct {
 	Took      time.Duration
 }
 
-// Store is the Keeper of sessions in a database. Several processes may use the same database.
+// Store has the sessions of one tenant in a database, which several processes may use. It is safe for concurrent use.
 type Store struct {
 	open   sqldb.Lazy
 	db     sqldb.DB // what Open opened
 	tenant string   // whose rows it uses; empty in a file, which has those of one tenant
 	limits limits
 	now    func() time.Time
+	memory *Incognito // whose sessions these are; nil: they are stored
 }
 
 // Lazy returns a store that is opened when it is used: find opens it, or returns the open one. If there is none, find
@@ -160,12 +138,12 @@ func (s *Shared) Of(tenant string) *Store {
 // Close closes the file. On a server it does nothing.
 func (s *Store) Close() error { return s.db.Close() }
 
-// Add implements Keeper.
+// Add stores a new session, or returns ErrExists.
 func (s *Store) Add(ctx context.Context, session Session) error {
-	return s.open.Update(ctx, "create a chat session", func(tx *sqldb.Tx) {
+	return cmp.Or(s.open.Update(ctx, "create a chat session", func(tx *sqldb.Tx) {
 		s.insertSession(tx, session)
 		s.dropSessions(tx, session)
-	})
+	}), s.memory.evict(ctx))
 }
 
 // row returns the only row of a query, or ErrNotFound.
@@ -214,10 +192,14 @@ func columnsOfSession(s *Session) []any {
 	return []any{&s.ID, &s.UserID, &s.PersonaID, &s.Name, (*sqldb.Micros)(&s.Created), (*sqldb.Micros)(&s.Updated)}
 }
 
-// Session implements Keeper.
-func (s *Store) Session(ctx context.Context, id string) (Session, error) {
-	return row(ctx, s, "read a chat session", columnsOfSession, "SELECT "+sessionColumns+
-		" FROM sessions WHERE id = ? AND tenant_id = ?", id, s.tenant)
+// Session returns a session of any user, or ErrNotFound.
+func (s *Store) Session(ctx context.Context, id string) (session Session, err error) {
+	if err = s.touch(ctx, id); err == nil {
+		session, err = row(ctx, s, "read a chat session", columnsOfSession, "SELECT "+sessionColumns+
+			" FROM sessions WHERE id = ? AND tenant_id = ?", id, s.tenant)
+	}
+	session.Incognito = s.memory != nil
+	return session, err
 }
 
 // Sessions lists a user's sessions with messages, newest first, and reports whether there are more. If before is not
@@ -239,13 +221,13 @@ func (s *Store) Count(ctx context.Context) (int, error) {
 	return row(ctx, s, "count the chat sessions", sqldb.Column[int], "SELECT count(*) FROM sessions WHERE tenant_id = ?", s.tenant)
 }
 
-// Rename implements Keeper.
+// Rename renames a session.
 func (s *Store) Rename(ctx context.Context, id, name string) error {
 	return s.open.IfExists().Exec(ctx, "rename a chat session", nil, "UPDATE sessions SET name = ? WHERE id = ? AND tenant_id = ?",
 		name, id, s.tenant)
 }
 
-// Remove implements Keeper.
+// Remove deletes a session with its messages.
 func (s *Store) Remove(ctx context.Context, id string) error {
 	return s.open.IfExists().Exec(ctx, "delete a chat session", nil, "DELETE FROM sessions WHERE id = ? AND tenant_id = ?", id, s.tenant)
 }
@@ -256,7 +238,7 @@ func (s *Store) RemoveAll(ctx context.Context, userID string) error {
 		s.tenant)
 }
 
-// Messages implements Keeper.
+// Messages returns the messages of a session in the order in which they were sent.
 func (s *Store) Messages(ctx context.Context, session string) ([]Message, error) {
 	return sqldb.List(ctx, s.open, "read a chat session", func(m *Message) []any {
 		return []any{&m.ID, &m.Parent, &m.Type, &m.Text, sqldb.JSON{V: &m.Documents}, sqldb.JSON{V: &m.Citations},
@@ -298,7 +280,9 @@ func Thread(messages []Message, last int) ([]Message, error) {
 	return thread, nil
 }
 
-// Begin implements Keeper.
+// Begin adds a question, of which Parent, Text and Files count, and an empty answer to it. A question with an ID is stored
+// already and only gets another answer. A new session is added. A session without a name gets the first words of the
+// question. It returns ErrFull if the session is.
 func (s *Store) Begin(ctx context.Context, session Session, isNew bool, question Message) (questionID, answerID int,
 	err error) {
 	now := s.now()
@@ -327,10 +311,10 @@ func (s *Store) Begin(ctx context.Context, session Session, isNew bool, question
 		}
 		answerID = insert(questionID, TypeAssistant, "", nil)
 	})
-	return questionID, answerID, err
+	return questionID, answerID, cmp.Or(err, s.memory.evict(ctx))
 }
 
-// Finish implements Keeper.
+// Finish stores an answer. It is no error if an incognito session was deleted: nobody can read it.
 func (s *Store) Finish(ctx context.Context, session string, answer Message) error {
 	documents, documentsErr := json.Marshal(append([]wire.SearchDoc{}, answer.Documents...))
 	citations, citationsErr := json.Marshal(answer.Citations)
@@ -338,23 +322,27 @@ func (s *Store) Finish(ctx context.Context, session string, answer Message) erro
 		return fmt.Errorf("store the answer: %w", err)
 	}
 	now := s.now().UnixMicro()
-	return s.open.IfExists().Update(ctx, "store the answer", func(tx *sqldb.Tx) {
+	err := cmp.Or(s.memory.evict(ctx), s.open.IfExists().Update(ctx, "store the answer", func(tx *sqldb.Tx) {
 		tx.Exec(`UPDATE messages SET text = ?, documents = ?, citations = ?, error = ?, model = ?,
 			sent_at = ?, took = ? WHERE id = ? AND session_id IN (SELECT id FROM sessions WHERE id = ? AND tenant_id = ?)`,
 			answer.Text, string(documents), string(citations), answer.Error, answer.Model, now, answer.Took.Microseconds(),
 			answer.ID, session, s.tenant)
 		tx.Exec("UPDATE sessions SET updated_at = ?, bytes = bytes + ? WHERE id = ? AND tenant_id = ?",
 			now, len(answer.Text)+len(documents)+len(citations), session, s.tenant)
-	})
+	}), s.memory.evict(ctx))
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
 }
 
-// Stop implements Keeper.
+// Stop asks the writer of a session's answer, which may be another process, to end it.
 func (s *Store) Stop(ctx context.Context, session string) error {
 	return s.open.IfExists().Exec(ctx, "stop an answer", nil, `UPDATE sessions SET stopped_at =
 		(SELECT coalesce(max(id), 0) FROM messages WHERE session_id = sessions.id) WHERE id = ? AND tenant_id = ?`, session, s.tenant)
 }
 
-// Stopped implements Keeper.
+// Stopped reports whether Stop was called for an answer.
 func (s *Store) Stopped(ctx context.Context, session string, answer int) (stopped bool, err error) {
 	return row(ctx, s, "check whether an answer was stopped", sqldb.Column[bool],
 		"SELECT EXISTS (SELECT 1 FROM sessions WHERE id = ? AND tenant_id = ? AND stopped_at >= ?)", session, s.tenant, answer)

@@ -147,7 +147,7 @@ func TestKeepersStop(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = store.Close() }()
-	for name, keeper := range map[string]Keeper{"stored": store, "incognito": NewIncognito(time.Now, nil).Of("acme")} {
+	for name, keeper := range map[string]*Store{"stored": store, "incognito": NewIncognito(time.Now, nil).Of("acme")} {
 		session := NewSession("jo", time.Now())
 		asked := func(isNew bool) int {
 			_, answer, err := keeper.Begin(t.Context(), session, isNew, Message{Text: "?"})
