@@ -210,14 +210,8 @@ func (w walker) walkStruct(v reflect.Value) {
 
 // isMultiline reports whether the text of a field may have several lines.
 func isMultiline(owner reflect.Type, field string) bool {
-	switch field {
-	case "Content", "LLMFacingText", "Blurb", "SystemPrompt", "TaskPrompt", "Message", "UserPreferences",
-		"Reasoning":
-		return true
-	case "Description":
-		return owner == reflect.TypeFor[wire.Persona]()
-	}
-	return false
+	return text.IsAmong(field, "Content LLMFacingText Blurb SystemPrompt TaskPrompt Message UserPreferences Reasoning") ||
+		field == "Description" && owner == reflect.TypeFor[wire.Persona]()
 }
 
 // sanitizeContent sanitises a result's content and moves its marked ranges along.

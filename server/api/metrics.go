@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 	"quarry/server/directory"
 	"quarry/server/index"
 	"quarry/server/llm"
@@ -72,7 +73,7 @@ func newMeasures() *measures {
 // request counts an answered request. A status of 0 is an incomplete answer.
 func (m *measures) request(r *http.Request, route string, status int) {
 	method := r.Method
-	if !slices.Contains([]string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}, method) {
+	if !text.IsAmong(method, "GET HEAD POST PUT PATCH DELETE OPTIONS") {
 		method = metrics.Other
 	}
 	if route == "" {

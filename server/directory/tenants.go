@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	"quarry/client/wire"
 	"quarry/server/postgres"
@@ -57,7 +58,7 @@ func (d *Directory) DescribeTenant(ctx context.Context, id string) (wire.Directo
 // tenantTables returns the tables with rows of a tenant, in the order in which they can be emptied. Rows that refer to
 // them are deleted with them.
 func tenantTables() []string {
-	return []string{"agents", "document_sets", "cc_pairs", "connectors", "credentials", "user_groups", "users", "model_tokens"}
+	return strings.Fields("agents document_sets cc_pairs connectors credentials user_groups users model_tokens")
 }
 
 // RemoveTenant removes a tenant with everything in the directory. Its tokens are invalid at once. The default tenant
@@ -112,10 +113,10 @@ func (d *Directory) AddModelTokens(ctx context.Context, tenant, day string, toke
 
 // copiedTables are the tables of the directory. Each refers only to those before it.
 func copiedTables() []string {
-	return []string{"tenants", "users", "user_groups", "user_group_members", "external_group_members", "tokens", "token_parents",
-		"sandbox_tokens", "document_sets", "document_set_users", "document_set_groups", "connectors", "credentials", "cc_pairs",
-		"cc_pair_groups", "document_set_cc_pairs", "agents", "agent_document_sets", "agent_documents", "agent_users", "agent_groups",
-		"agent_files", "model_tokens", "removed_libraries"}
+	return strings.Fields(`tenants users user_groups user_group_members external_group_members tokens token_parents
+		sandbox_tokens document_sets document_set_users document_set_groups connectors credentials cc_pairs cc_pair_groups
+		document_set_cc_pairs agents agent_document_sets agent_documents agent_users agent_groups agent_files model_tokens
+		removed_libraries`)
 }
 
 // Copied returns the directory for a copy to one on a PostgreSQL server, which replaces all that is there. The

@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"quarry/internal/text"
 )
 
 // pathSegments is how many of the last segments of a document's path are searched with its title.
@@ -70,9 +72,8 @@ func (d *Document) HeadingsField(chunk int) []string {
 		return texts
 	}
 	for _, field := range d.Metadata {
-		switch strings.ToLower(field.Key) {
-		case "keywords", "tags", "tag", "labels", "label", "categories", "category", "topics", "topic", "subject", "subtitle",
-			"description", "summary", "abstract", "aliases", "redirect_from":
+		if text.IsAmong(strings.ToLower(field.Key), `keywords tags tag labels label categories category topics topic subject
+			subtitle description summary abstract aliases redirect_from`) {
 			texts = append(slices.Clip(texts), field.Values...)
 		}
 	}

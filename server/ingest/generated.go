@@ -11,6 +11,7 @@ import (
 
 	"quarry/client/wire"
 	"quarry/internal/pattern"
+	"quarry/internal/text"
 )
 
 // What programs wrote for programs is left out of every library: it has many words, so that it would come before what
@@ -76,7 +77,7 @@ func generatedBy(f format, data []byte) string {
 		return ""
 	}
 	head := data[:min(len(data), 8<<10)]
-	isScript := slices.Contains([]string{"js", "mjs", "css"}, f.name)
+	isScript := text.IsAmong(f.name, "js mjs css")
 	average := len(data) / (1 + bytes.Count(data, []byte("\n")))
 	for _, rule := range [...]struct {
 		isFor  bool

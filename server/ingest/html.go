@@ -16,6 +16,7 @@ import (
 	"golang.org/x/net/html/atom"
 
 	"quarry/internal/pattern"
+	"quarry/internal/text"
 	"quarry/server/index"
 	"quarry/server/ingest/dates"
 	"quarry/server/ingest/markdown"
@@ -362,7 +363,7 @@ func tokenText(page string) string {
 		case html.StartTagToken:
 			name, _ := tokens.TagName()
 			switch tag := string(name); {
-			case skip == "" && slices.Contains([]string{"script", "style", "rt", "rp"}, tag):
+			case skip == "" && text.IsAmong(tag, "script style rt rp"):
 				skip = tag
 			case slices.Contains(blockTags, tag):
 				out.WriteString("\n\n")

@@ -148,12 +148,7 @@ func withoutReply(subject string) (bare string, isReply bool) {
 	for {
 		mark, rest, found := strings.Cut(bare, ":")
 		mark, _, _ = strings.Cut(strings.ToLower(strings.TrimSpace(mark)), "[")
-		switch mark {
-		case "re", "aw", "sv", "vs", "antw", "odp", "res", "rif", "fw", "fwd", "wg":
-		default:
-			found = false
-		}
-		if !found {
+		if !found || !text.IsAmong(mark, "re aw sv vs antw odp res rif fw fwd wg") {
 			return bare, isReply
 		}
 		bare, isReply = strings.TrimSpace(rest), true

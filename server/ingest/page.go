@@ -50,7 +50,7 @@ func (p *webPage) reduce(tree *html.Node, _ *meta) {
 		case node.DataAtom == atom.Link && strings.EqualFold(attribute(node, "rel"), "canonical"):
 			p.canonical = cmp.Or(p.canonical, strings.TrimSpace(attribute(node, "href")))
 		case hasAttribute(node, "hidden"), strings.EqualFold(attribute(node, "aria-hidden"), "true"),
-			slices.Contains([]string{"navigation", "search", "dialog", "alertdialog"}, role), isPermalink(node):
+			text.IsAmong(role, "navigation search dialog alertdialog"), isPermalink(node):
 			unwanted = append(unwanted, node)
 		case node.DataAtom == atom.Main, role == "main":
 			mains = append(mains, node)
@@ -80,7 +80,7 @@ func boilerplate(tree *html.Node) (unwanted []*html.Node) {
 		isOuter := (node.DataAtom == atom.Header || node.DataAtom == atom.Footer) &&
 			!containsNode(node.Ancestors(), isPart)
 		if isOuter && !hasHeading(node) || node.DataAtom == atom.Aside ||
-			slices.Contains([]string{"banner", "contentinfo", "complementary"}, role) {
+			text.IsAmong(role, "banner contentinfo complementary") {
 			unwanted = append(unwanted, node)
 		}
 	}

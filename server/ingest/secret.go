@@ -14,6 +14,7 @@ import (
 
 	"quarry/client/wire"
 	"quarry/internal/pattern"
+	"quarry/internal/text"
 	"quarry/server/index"
 )
 
@@ -49,8 +50,7 @@ func isSecretName(name string) bool {
 		base = strings.TrimSuffix(base, extension)
 	default: // id_generation.go is source code
 		if strings.HasPrefix(base, "id_") {
-			return slices.Contains(strings.Fields("rsa dsa ecdsa ed25519 xmss"),
-				base[len("id_"):len(base)-len(extension)])
+			return text.IsAmong(base[len("id_"):len(base)-len(extension)], "rsa dsa ecdsa ed25519 xmss")
 		}
 	}
 	inFolder := path.Join(path.Base(path.Dir(name)), base)
@@ -74,7 +74,7 @@ func includes(patterns []string, name string) bool {
 // checkSecret returns an error for a document that holds a secret. Prose may show what an assignment looks like; in
 // other texts one is a setting.
 func checkSecret(doc *index.Document) error {
-	isProse := slices.Contains([]string{"md", "mdx", "markdown", "html", "rst", "org", "eml", "pdf", "docx", "odt", "epub"}, doc.Type)
+	isProse := text.IsAmong(doc.Type, "md mdx markdown html rst org eml pdf docx odt epub")
 	fields := []string{doc.Title}
 	for _, author := range doc.Authors {
 		fields = append(fields, author.Name, author.Email)

@@ -8,11 +8,11 @@ import (
 	"errors"
 	"io"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 )
 
 // answer is what is used of the answers of servers and of their events. Servers with the API of OpenAI send other types
@@ -101,7 +101,7 @@ func (c *content) UnmarshalJSON(data []byte) error {
 type isSent bool
 
 func (s *isSent) UnmarshalJSON(data []byte) error {
-	*s = isSent(!slices.Contains([]string{"null", "false", `""`, "{}", "0", "[]"}, string(data)))
+	*s = isSent(!text.IsAmong(string(data), `null false "" {} 0 []`))
 	return nil
 }
 

@@ -1,5 +1,7 @@
 package llm
 
+import "quarry/internal/text"
+
 // How much a difference of cosines counts beside the best score by words, by kind of model, as the judged sets decide
 // (docs/models.md): a table of words that ranks badly by itself must not cost a thing, and an encoder that ranks well
 // shall find what the words of the question miss.
@@ -18,11 +20,10 @@ const unrelatedPacked = 0.6
 // documents have. On the questions of XQuAD it gains a little in German and in Russian with less than half, and loses
 // with all of it. What was not measured, or is written in signs that the model has no pieces for, gets none.
 func inEnglish(language string) float64 {
-	switch language {
-	case "", "und", "en":
+	switch {
+	case language == "" || text.IsAmong(language, "und en"):
 		return 1
-	case "be", "bg", "mk", "ru", "sr", "uk", "ca", "cs", "da", "de", "es", "et", "fi", "fr", "hr", "hu", "it",
-		"lt", "lv", "nb", "nl", "no", "pl", "pt", "ro", "sk", "sl", "sv", "tr":
+	case text.IsAmong(language, "be bg mk ru sr uk ca cs da de es et fi fr hr hu it lt lv nb nl no pl pt ro sk sl sv tr"):
 		return 0.4
 	}
 	return 0

@@ -1,9 +1,9 @@
 package sqlite
 
 import (
-	"slices"
-
 	"golang.org/x/sys/unix"
+
+	"quarry/internal/text"
 )
 
 func networkFileSystem(folder string) (string, error) {
@@ -12,7 +12,7 @@ func networkFileSystem(folder string) (string, error) {
 		return "", err
 	}
 	name := unix.ByteSliceToString(stat.Fstypename[:])
-	if !slices.Contains([]string{"nfs", "smbfs", "afpfs", "webdav", "ftp", "cifs"}, name) {
+	if !text.IsAmong(name, "nfs smbfs afpfs webdav ftp cifs") {
 		return "", nil
 	}
 	return name, nil

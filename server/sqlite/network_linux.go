@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"quarry/internal/text"
 )
 
 // fuseMagic is of local and remote file systems; the table of mounts has the type.
@@ -64,6 +65,6 @@ func fuseName(mounts io.Reader, major, minor uint32) string {
 }
 
 func remoteFUSE(kind string) bool {
-	return slices.Contains([]string{"sshfs", "s3fs", "rclone", "gcsfuse", "goofys", "mount-s3", "blobfuse2", "glusterfs",
-		"ceph-fuse", "davfs", "curlftpfs", "juicefs", "mfs", "smbnetfs", "seaweedfs"}, kind)
+	return text.IsAmong(kind, `sshfs s3fs rclone gcsfuse goofys mount-s3 blobfuse2 glusterfs ceph-fuse davfs curlftpfs juicefs
+		mfs smbnetfs seaweedfs`)
 }

@@ -21,7 +21,7 @@ import (
 )
 
 // fromForms are arguments that clients add to calls of tools that have none.
-var fromForms = []string{"random_string", "dummy", "placeholder", "_placeholder", "noop", "kwargs", "args", "__arg1"}
+const fromForms = "random_string dummy placeholder _placeholder noop kwargs args __arg1"
 
 // isUnset reports whether a value stands for an argument that is not given, in the words of several languages.
 func isUnset(value json.RawMessage) bool {
@@ -50,7 +50,7 @@ func prepare(request *sdk.CallToolRequest, tools []*sdk.Tool) error {
 		field, value := schema.Properties[name], bytes.TrimSpace(given[name])
 		isRequired := slices.Contains(schema.Required, name) && string(value) != "null"
 		switch {
-		case isUnset(value) && !isRequired, field == nil && slices.Contains(fromForms, name):
+		case isUnset(value) && !isRequired, field == nil && text.IsAmong(name, fromForms):
 			delete(given, name)
 		case field == nil:
 			return unknownArgument(name, schema)
