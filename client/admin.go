@@ -39,9 +39,9 @@ func noun(path string) string { return strings.ReplaceAll(path, "-", " ") }
 
 // addOwn adds the thing that body describes to a library in this process, with users who may be new.
 func addOwn[T any](ctx context.Context, c *Client, path string, body any, users ...string) (*wire.Added[T], error) {
-	s := steps{client: c}
-	unknown := s.newUsers(ctx, users)
-	added := step[wire.Added[T]](ctx, &s, own(http.MethodPost, path, nil, body))
+	s := steps{Client: c, ctx: ctx}
+	unknown := s.newUsers(users)
+	added := step[wire.Added[T]](&s, own(http.MethodPost, path, nil, body))
 	if s.err != nil {
 		return nil, s.err
 	}
@@ -99,24 +99,24 @@ func (c *Client) AdminAddGroup(ctx context.Context, group wire.DirectoryGroup) (
 	if group.External {
 		return addOwn[wire.DirectoryGroup](ctx, c, "groups", group, group.Users...)
 	}
-	s := steps{client: c}
-	added := wire.Added[wire.DirectoryGroup]{Item: group, NewUsers: s.newUsers(ctx, group.Users)}
-	pairs := s.connectorIDs(ctx, group.Connectors)
-	known, isKnown := s.userGroup(ctx, group.Name)
+	s := steps{Client: c, ctx: ctx}
+	added := wire.Added[wire.DirectoryGroup]{Item: group, NewUsers: s.newUsers(group.Users)}
+	pairs := s.connectorIDs(group.Connectors)
+	known, isKnown := s.userGroup(group.Name)
 	if added.IsNew = !isKnown; added.IsNew {
-		known = step[wire.UserGroup](ctx, &s, post(userGroupsPath,
+		known = step[wire.UserGroup](&s, post(userGroupsPath,
 			wire.UserGroupRequest{Name: group.Name, UserIDs: []string{}, CCPairIDs: pairs}))
 	} else if len(pairs) > 0 {
-		s.setMembers(ctx, known, known.Users, pairs)
+		s.setMembers(known, known.Users, pairs)
 	}
 	added.Item.ID = known.ID
 	var joining []string
 	for _, email := range group.Users {
-		joining = append(joining, step[wire.Added[wire.DirectoryUser]](ctx, &s,
+		joining = append(joining, step[wire.Added[wire.DirectoryUser]](&s,
 			own(http.MethodPost, "users", nil, wire.DirectoryUser{Email: email})).Item.ID)
 	}
 	if len(joining) > 0 {
-		step[wire.UserGroup](ctx, &s, post(groupPath(known.ID)+"/add-users", map[string][]string{"user_ids": joining}))
+		step[wire.UserGroup](&s, post(groupPath(known.ID)+"/add-users", map[string][]string{"user_ids": joining}))
 	}
 	return &added, s.err
 }
@@ -126,8 +126,8 @@ func (c *Client) AdminRemoveGroup(ctx context.Context, group wire.DirectoryGroup
 	if group.External {
 		return c.do(ctx, own(http.MethodDelete, "groups", url.Values{"name": {group.Name}, "user": group.Users}, nil))
 	}
-	s := steps{client: c}
-	known, isKnown := s.userGroup(ctx, group.Name)
+	s := steps{Client: c, ctx: ctx}
+	known, isKnown := s.userGroup(group.Name)
 	switch {
 	case s.err != nil:
 		return s.err
@@ -144,7 +144,7 @@ func (c *Client) AdminRemoveGroup(ctx context.Context, group wire.DirectoryGroup
 		}
 		known.Users = slices.Delete(known.Users, at, at+1)
 	}
-	s.setMembers(ctx, known, known.Users, nil)
+	s.setMembers(known, known.Users, nil)
 	return s.err
 }
 
@@ -160,16 +160,16 @@ func (c *Client) AdminAddConnector(ctx context.Context, connector wire.Directory
 	if connector.Creator != "" && !c.options.Local {
 		return nil, notOverTheAPI("name another creator")
 	}
-	s := steps{client: c}
-	groups := s.groupIDs(ctx, connector.Groups)
-	made := step[wire.Created](ctx, &s, post("/manage/admin/connector", wire.ConnectorRequest{Name: connector.Name,
+	s := steps{Client: c, ctx: ctx}
+	groups := s.groupIDs(connector.Groups)
+	made := step[wire.Created](&s, post("/manage/admin/connector", wire.ConnectorRequest{Name: connector.Name,
 		Source: connector.Source, InputType: "load_state", Config: map[string]any{}, AccessType: connector.AccessType, Groups: groups}))
-	credential := step[wire.Created](ctx, &s, post("/manage/credential", wire.CredentialRequest{Name: connector.Name,
+	credential := step[wire.Created](&s, post("/manage/credential", wire.CredentialRequest{Name: connector.Name,
 		Source: connector.Source, JSON: map[string]any{}, AdminPublic: true, Groups: []int{}}))
-	connector.ID = step[wire.PairResponse](ctx, &s, change(http.MethodPut,
+	connector.ID = step[wire.PairResponse](&s, change(http.MethodPut,
 		fmt.Sprintf("/manage/connector/%d/credential/%d", made.ID, credential.ID), wire.PairRequest{Name: connector.Name,
 			AccessType: connector.AccessType, Groups: groups, Creator: connector.Creator})).Data
-	connector.Creator = cmp.Or(connector.Creator, s.callerEmail(ctx))
+	connector.Creator = cmp.Or(connector.Creator, s.callerEmail())
 	return addedBy(&s, connector)
 }
 
@@ -198,10 +198,10 @@ func (c *Client) AdminDocumentSets(ctx context.Context) ([]wire.DirectorySet, er
 
 // AdminAddDocumentSet adds a document set.
 func (c *Client) AdminAddDocumentSet(ctx context.Context, set wire.DirectorySet) (*wire.Added[wire.DirectorySet], error) {
-	s := steps{client: c}
-	set.ID = step[int](ctx, &s, post("/manage/admin/document-set", wire.DocumentSetRequest{Name: set.Name,
-		Description: set.Description, IsPublic: set.IsPublic, Users: s.userIDs(ctx, set.Users), Groups: s.groupIDs(ctx, set.Groups),
-		CCPairIDs: s.connectorIDs(ctx, set.Connectors), FederatedConnectors: []any{}}))
+	s := steps{Client: c, ctx: ctx}
+	set.ID = step[int](&s, post("/manage/admin/document-set", wire.DocumentSetRequest{Name: set.Name,
+		Description: set.Description, IsPublic: set.IsPublic, Users: s.userIDs(set.Users), Groups: s.groupIDs(set.Groups),
+		CCPairIDs: s.connectorIDs(set.Connectors), FederatedConnectors: []any{}}))
 	return addedBy(&s, set)
 }
 
@@ -249,18 +249,18 @@ func (c *Client) AdminAgents(ctx context.Context) ([]wire.DirectoryAgent, error)
 
 // AdminAddAgent adds an agent of the caller's, who is the owner of a library in this process.
 func (c *Client) AdminAddAgent(ctx context.Context, agent wire.DirectoryAgent) (*wire.Added[wire.DirectoryAgent], error) {
-	s := steps{client: c}
+	s := steps{Client: c, ctx: ctx}
 	request := wire.PersonaRequest{Name: agent.Name, Description: agent.Description, SystemPrompt: agent.SystemPrompt,
 		DatetimeAware: true, IsPublic: agent.IsPublic, DocumentIDs: agent.Documents, ToolIDs: []int{},
-		Users: s.userIDs(ctx, agent.Users), Groups: s.groupIDs(ctx, agent.Groups), LabelIDs: []int{}, UserFileIDs: []string{},
-		DocumentSetIDs: idsOf(ctx, &s, "document-set", agent.DocumentSets, c.DocumentSets,
+		Users: s.userIDs(agent.Users), Groups: s.groupIDs(agent.Groups), LabelIDs: []int{}, UserFileIDs: []string{},
+		DocumentSetIDs: idsOf(&s, "document-set", agent.DocumentSets, c.DocumentSets,
 			func(set wire.DocumentSet) (string, int) { return set.Name, set.ID }),
 		SearchStartDate: agent.SearchStartDate}
 	if agent.Model != "" {
 		request.Provider, request.Model = &agent.Provider, &agent.Model
 	}
-	agent.ID = step[wire.Created](ctx, &s, post("/persona", request)).ID
-	agent.Owner = s.callerEmail(ctx)
+	agent.ID = step[wire.Created](&s, post("/persona", request)).ID
+	agent.Owner = s.callerEmail()
 	return addedBy(&s, agent)
 }
 
@@ -305,15 +305,15 @@ func (c *Client) AdminTokens(ctx context.Context) ([]wire.DirectoryToken, error)
 // shown.
 func (c *Client) AdminAddToken(ctx context.Context, request wire.AccessTokenRequest) (
 	*wire.Added[wire.NewAccessToken], error) {
-	s := steps{client: c}
+	s := steps{Client: c, ctx: ctx}
 	unknown := []string{}
 	switch {
 	case request.User != "" && !c.options.Local:
 		return nil, notOffered("a server creates tokens only for the caller, not for --user " + request.User)
 	case request.User != "":
-		unknown = s.newUsers(ctx, []string{request.User})
+		unknown = s.newUsers([]string{request.User})
 	}
-	added, err := addedBy(&s, step[wire.NewAccessToken](ctx, &s, post(tokensPath, request)))
+	added, err := addedBy(&s, step[wire.NewAccessToken](&s, post(tokensPath, request)))
 	if err == nil {
 		added.NewUsers = unknown
 	}
@@ -365,14 +365,15 @@ func mapped[A, B any](list []A, convert func(A) B) []B {
 
 // steps makes calls one after the other; after the first error no more are made.
 type steps struct {
-	client *Client
-	err    error
+	*Client
+	ctx context.Context
+	err error
 }
 
 // step makes the next call.
-func step[T any](ctx context.Context, s *steps, r call) (answer T) {
+func step[T any](s *steps, r call) (answer T) {
 	if s.err == nil {
-		s.err = s.client.fetch(ctx, s.client.unhurried(r), &answer)
+		s.err = s.fetch(s.ctx, s.unhurried(r), &answer)
 	}
 	return answer
 }
@@ -385,24 +386,24 @@ func addedBy[T any](s *steps, item T) (*wire.Added[T], error) {
 	return &wire.Added[T]{Item: item, IsNew: true, NewUsers: []string{}}, nil
 }
 
-func (s *steps) callerEmail(ctx context.Context) string {
-	return step[wire.Me](ctx, s, get("/me", nil)).Email
+func (s *steps) callerEmail() string {
+	return step[wire.Me](s, get("/me", nil)).Email
 }
 
 // newUsers returns the addresses that no user has yet.
-func (s *steps) newUsers(ctx context.Context, emails []string) []string {
+func (s *steps) newUsers(emails []string) []string {
 	if len(emails) == 0 {
 		return []string{}
 	}
-	known := step[[]wire.DirectoryUser](ctx, s, own(http.MethodGet, "users", nil, nil))
+	known := step[[]wire.DirectoryUser](s, own(http.MethodGet, "users", nil, nil))
 	return slices.DeleteFunc(slices.Clone(emails), func(email string) bool {
 		return slices.ContainsFunc(known, func(user wire.DirectoryUser) bool { return user.Email == address(email) })
 	})
 }
 
 // userGroup returns the group with a name, and whether there is one.
-func (s *steps) userGroup(ctx context.Context, name string) (wire.UserGroup, bool) {
-	for _, group := range step[[]wire.UserGroup](ctx, s, get(userGroupsPath, nil)) {
+func (s *steps) userGroup(name string) (wire.UserGroup, bool) {
+	for _, group := range step[[]wire.UserGroup](s, get(userGroupsPath, nil)) {
 		if group.Name == name {
 			return group, true
 		}
@@ -411,8 +412,8 @@ func (s *steps) userGroup(ctx context.Context, name string) (wire.UserGroup, boo
 }
 
 // setMembers gives a group other members, and connectors in addition to those that it has.
-func (s *steps) setMembers(ctx context.Context, group wire.UserGroup, users []wire.Me, pairs []int) {
-	step[wire.UserGroup](ctx, s, change(http.MethodPatch, groupPath(group.ID), wire.UserGroupChange{
+func (s *steps) setMembers(group wire.UserGroup, users []wire.Me, pairs []int) {
+	step[wire.UserGroup](s, change(http.MethodPatch, groupPath(group.ID), wire.UserGroupChange{
 		UserIDs:   mapped(users, func(user wire.Me) string { return user.ID }),
 		CCPairIDs: append(mapped(group.CCPairs, func(pair wire.CCPair) int { return pair.ID }), pairs...)}))
 }
@@ -423,28 +424,28 @@ func groupKey(g wire.DirectoryGroup) (name string, id int) { return g.Name, g.ID
 // address is the form in which addresses are stored.
 func address(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
 
-func (s *steps) userIDs(ctx context.Context, emails []string) []string {
-	return idsOf(ctx, s, "user", mapped(emails, address), s.client.AdminUsers, userKey)
+func (s *steps) userIDs(emails []string) []string {
+	return idsOf(s, "user", mapped(emails, address), s.AdminUsers, userKey)
 }
 
-func (s *steps) groupIDs(ctx context.Context, names []string) []int {
-	return idsOf(ctx, s, "group", names, s.client.ownGroups, groupKey)
+func (s *steps) groupIDs(names []string) []int {
+	return idsOf(s, "group", names, s.ownGroups, groupKey)
 }
 
-func (s *steps) connectorIDs(ctx context.Context, names []string) []int {
-	return idsOf(ctx, s, "connector", names, s.client.AdminConnectors,
+func (s *steps) connectorIDs(names []string) []int {
+	return idsOf(s, "connector", names, s.AdminConnectors,
 		func(c wire.DirectoryConnector) (string, int) { return c.Name, c.ID })
 }
 
 // idsOf finds the ids of what is named in a list, which is read only if there are names.
-func idsOf[T, ID any](ctx context.Context, s *steps, kind string, names []string,
+func idsOf[T, ID any](s *steps, kind string, names []string,
 	list func(context.Context) ([]T, error), key func(T) (string, ID)) []ID {
 	ids := []ID{}
 	if len(names) == 0 || s.err != nil {
 		return ids
 	}
 	var all []T
-	all, s.err = list(ctx)
+	all, s.err = list(s.ctx)
 	for _, name := range names {
 		at := slices.IndexFunc(all, func(one T) bool { known, _ := key(one); return known == name })
 		switch {

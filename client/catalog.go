@@ -43,14 +43,8 @@ const (
 	agentsRefresh = 10 * time.Second // age of a list from which a name that is not in it is looked up again
 )
 
-// Agent refers to an agent by number, or else by name. The zero value is none.
-type Agent struct {
-	ID   *int
-	Name string
-}
-
 // ResolveAgent returns the number of the agent that a query names, or else of the usual one; nil means none.
-func (c *Client) ResolveAgent(ctx context.Context, name string, usual Agent) (*int, error) {
+func (c *Client) ResolveAgent(ctx context.Context, name string, usual wire.Agent) (*int, error) {
 	if name == "" && (usual.ID != nil || usual.Name == "") {
 		return usual.ID, nil
 	}

@@ -38,15 +38,14 @@ const (
 func (c *Client) ListSources(ctx context.Context) SourceList {
 	ctx, cancel := context.WithTimeout(ctx, listTime)
 	defer cancel()
-	var group sync.WaitGroup
-	var connectors []wire.ConnectorStatus
+	var beside sync.WaitGroup
 	var federated []wire.FederatedConnection
-	var connectorsErr, federatedErr error
-	group.Go(guard.Func(func() { connectors, connectorsErr = c.ConnectorStatus(ctx) }, func(err error) { connectorsErr = err }))
-	group.Go(guard.Func(func() { federated, federatedErr = c.Federated(ctx) }, func(err error) { federatedErr = err }))
-	group.Wait()
+	var federatedErr error
+	beside.Go(guard.Func(func() { federated, federatedErr = c.Federated(ctx) }, func(err error) { federatedErr = err }))
+	connectors, err := c.ConnectorStatus(ctx)
+	beside.Wait()
 	list := SourceList{Status: map[string]string{}, Names: map[string]string{}}
-	if connectorsErr == nil {
+	if err == nil {
 		list.Origin, list.Certain = ListedForYou, true
 		for _, connector := range connectors {
 			if connector.Status != "DELETING" {

@@ -368,22 +368,22 @@ func (r Rate) String() string {
 }
 
 // ParseAgent parses an agent's number; other text is a name.
-func ParseAgent(text string) (Agent, error) {
+func ParseAgent(text string) (agent wire.Agent, err error) {
 	text = strings.TrimSpace(text)
 	number, err := strconv.Atoi(text)
 	switch {
 	case text == "":
-		return Agent{}, errors.New("is empty")
+		return agent, errors.New("is empty")
 	case err == nil && number < 0:
-		return Agent{}, errors.New("an agent's number is not negative")
+		return agent, errors.New("an agent's number is not negative")
 	case err == nil:
-		return Agent{ID: &number}, nil
+		return wire.Agent{ID: &number}, nil
 	case errors.Is(err, strconv.ErrRange):
-		return Agent{}, errors.New("the number is too large for an agent")
+		return agent, errors.New("the number is too large for an agent")
 	case len(text) > 500:
-		return Agent{}, errors.New("the name is too long for an agent")
+		return agent, errors.New("the name is too long for an agent")
 	}
-	return Agent{Name: text}, nil
+	return wire.Agent{Name: text}, nil
 }
 
 // absolute resolves a path of the configuration: "~" is the home folder, and relative paths start at base.

@@ -9,9 +9,10 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	"quarry/client/wire"
 )
 
 // Config is the whole configuration with its defaults filled in. It is read once and not changed afterwards; the
@@ -53,15 +54,15 @@ type Config struct {
 
 // Profile names one place to search: a server, Slack, or a library on this machine.
 type Profile struct {
-	Name         string   `mapstructure:"-"`
-	Kind         string   `mapstructure:"kind"`          // of server: KindSlack, or KindOnyx, which "" means too
-	ServerURL    string   `mapstructure:"server_url"`    // as ServerURL returns it; "" for a library
-	APIPrefix    *string  `mapstructure:"api_prefix"`    // nil: the default "/api"
-	Token        Secret   `mapstructure:"token"`         // from the file
-	TokenCommand string   `mapstructure:"token_command"` // command line that prints the token
-	Agent        Agent    `mapstructure:"agent"`         // agent that searches go through
-	Library      string   `mapstructure:"library"`       // folder of a library, absolute; "" for a server
-	SearchAlso   []string `mapstructure:"search_also"`   // further profiles, or "local", to search together with this one
+	Name         string     `mapstructure:"-"`
+	Kind         string     `mapstructure:"kind"`          // of server: KindSlack, or KindOnyx, which "" means too
+	ServerURL    string     `mapstructure:"server_url"`    // as ServerURL returns it; "" for a library
+	APIPrefix    *string    `mapstructure:"api_prefix"`    // nil: the default "/api"
+	Token        Secret     `mapstructure:"token"`         // from the file
+	TokenCommand string     `mapstructure:"token_command"` // command line that prints the token
+	Agent        wire.Agent `mapstructure:"agent"`         // agent that searches go through
+	Library      string     `mapstructure:"library"`       // folder of a library, absolute; "" for a server
+	SearchAlso   []string   `mapstructure:"search_also"`   // further profiles, or "local", to search together with this one
 }
 
 // The kinds of server.
@@ -72,23 +73,6 @@ const (
 
 // SlackURL is where Slack's API is, unless a profile's server_url says otherwise.
 const SlackURL = "https://slack.com/api"
-
-// Agent refers to an agent by number or by name. The zero value is none.
-type Agent struct {
-	ID   *int
-	Name string
-}
-
-// IsZero reports whether no agent is named.
-func (a Agent) IsZero() bool { return a.ID == nil && a.Name == "" }
-
-// String returns the agent's name or number; "" for none.
-func (a Agent) String() string {
-	if a.ID != nil {
-		return strconv.Itoa(*a.ID)
-	}
-	return a.Name
-}
 
 // LLM says which models a library of this machine asks.
 type LLM struct {

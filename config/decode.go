@@ -140,7 +140,7 @@ func decodeText(from, to reflect.Type, data any) (any, error) {
 	case reflect.TypeFor[Secret]():
 		secret := NewSecret(strings.TrimSpace(text))
 		value, err = secret, CheckToken(secret.Reveal())
-	case reflect.TypeFor[Agent]():
+	case reflect.TypeFor[wire.Agent]():
 		value, err = ParseAgent(text)
 	case reflect.TypeFor[Rate]():
 		value, err = ParseRate(text)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"quarry/client/wire"
 )
 
 const everything = `# my configuration
@@ -68,10 +70,10 @@ func TestEveryKeyIsRead(t *testing.T) {
 		File: paths.ConfigFile, Loaded: true, Active: "work",
 		Profiles: map[string]Profile{
 			"work": {Name: "work", ServerURL: "https://onyx.acme.com", APIPrefix: &prefix, Token: NewSecret("onyx_pat_secret"),
-				Agent: Agent{ID: &seven}, SearchAlso: []string{"local", "notes"}},
+				Agent: wire.Agent{ID: &seven}, SearchAlso: []string{"local", "notes"}},
 			"notes": {Name: "notes", Library: filepath.Join(filepath.Dir(paths.ConfigFile), "../notes")},
 			"by_command": {Name: "by_command", ServerURL: "http://localhost:8080/base",
-				TokenCommand: "pass show onyx | head -1", Agent: Agent{Name: "Engineering Support"}},
+				TokenCommand: "pass show onyx | head -1", Agent: wire.Agent{Name: "Engineering Support"}},
 			"chat": {Name: "chat", Kind: KindSlack, ServerURL: "https://slack.com/api", TokenCommand: "pass show slack"},
 			"gov":  {Name: "gov", Kind: KindSlack, ServerURL: "https://slack-gov.com/api", Token: NewSecret("xoxp-1")},
 		},

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"quarry/client/wire"
 )
 
 const commented = `# Where I search.
@@ -54,7 +56,7 @@ func save(t *testing.T, c *Config, request NewProfile, ring Keyring) Saved {
 func TestSavingKeepsTheRestOfTheFile(t *testing.T) {
 	paths := write(t, commented)
 	saved := save(t, loadFrom(t, paths), NewProfile{
-		Profile: Profile{Name: "work", ServerURL: "https://onyx.acme.com", Agent: Agent{Name: "Eng"}},
+		Profile: Profile{Name: "work", ServerURL: "https://onyx.acme.com", Agent: wire.Agent{Name: "Eng"}},
 		Typed:   NewSecret("fresh"), Activate: true,
 	}, nil)
 	if saved != (Saved{File: paths.ConfigFile, Token: TokenInFile}) {

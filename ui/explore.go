@@ -51,7 +51,7 @@ func (r *run) explorePlain(ctx context.Context, host *target.Host, e cli.Explora
 		In: r.process.In, Out: r.process.Out, Err: r.process.Err,
 		Open:  func(ctx context.Context) (*client.Session, error) { return host.Open(ctx, e.Target) },
 		Label: targetLabel(e.Target, ", "), Beside: e.Target.Beside(), Sample: e.Target.Kind == target.KindSample, Query: e.Query,
-		Agent: client.Agent(e.Target.SearchAgent()), Limit: e.Limit, Width: width, Interrupts: interrupts,
+		Agent: e.Target.SearchAgent(), Limit: e.Limit, Width: width, Interrupts: interrupts,
 	})
 }
 
@@ -141,7 +141,7 @@ func screenTarget(host *target.Host, choice target.Choice) explorer.Target {
 		target.KindLibrary: explorer.Library, target.KindSample: explorer.Sample}
 	beside := choice.Beside()
 	shown := explorer.Target{Kind: kinds[choice.Kind], Where: targetLabel(choice, " · "), State: stateOf(host, choice), Command: collectionCommand(host, choice),
-		Agent: client.Agent(choice.SearchAgent()), Beside: beside, Elsewhere: choice.Elsewhere(), OwnModel: choice.Kind == target.KindRemote && len(beside) > 0,
+		Agent: choice.SearchAgent(), Beside: beside, Elsewhere: choice.Elsewhere(), OwnModel: choice.Kind == target.KindRemote && len(beside) > 0,
 		NoModel: withoutModel(host, choice),
 		Open:    func(ctx context.Context) (*client.Session, error) { return host.Open(ctx, choice) }}
 	if choice.Kind == target.KindSample {
@@ -283,7 +283,7 @@ func (r *run) editor() (edit func(path string, line int, done tea.ExecCallback) 
 	}
 	words, err := text.CommandWords(command)
 	switch {
-	case target.ReadOnly(r.lookup):
+	case config.ReadOnly(r.lookup):
 		return nil, "editing is disabled by QUARRY_READONLY"
 	case err != nil:
 		return nil, fmt.Sprintf("$%s: %v", variable, err)
@@ -331,7 +331,7 @@ func editorArguments(program, path string, line int) []string {
 // screenLog returns the log of the full screen, which has the terminal to itself: explorer.log in the state folder.
 // There is none where nothing may be stored.
 func (r *run) screenLog(host *target.Host) *slog.Logger {
-	if host.Config.Private || target.ReadOnly(host.Env) {
+	if host.Config.Private || config.ReadOnly(host.Env) {
 		return slog.New(slog.DiscardHandler)
 	}
 	path := filepath.Join(host.Paths.State, "explorer.log")

@@ -116,7 +116,7 @@ func sshOptions(host *target.Host, served *target.Served, options target.ServeOp
 		asked.HostKey = filepath.Join(host.Paths.Data, hostKeyFile)
 	}
 	visits := ssh.Options{
-		SSHOptions: asked, People: served, Where: visitorsLabel(served), Agent: client.Agent(served.Choice.Agent), Log: host.Log,
+		SSHOptions: asked, People: served, Where: visitorsLabel(served), Agent: served.Choice.Agent, Log: host.Log,
 		Meter: served.VisitMeter(), NoModel: withoutModel(host, served.Choice),
 	}
 	if served.Choice.Kind == target.KindSample {

@@ -53,7 +53,7 @@ func settingsFor(r *run, host *target.Host, searched target.Choice) *settings {
 // backend returns what the wizard of the explorer calls.
 func (s *settings) backend() setup.Backend {
 	refused := ""
-	if target.ReadOnly(s.run.lookup) {
+	if config.ReadOnly(s.run.lookup) {
 		refused = "changes on this machine are disabled by QUARRY_READONLY"
 	}
 	return setup.Backend{Test: s.test, Save: s.save, TestModel: s.testModel, SaveModel: s.saveModel, Model: s.configuredModel, AddFolder: s.addFolder, Path: s.path, Complete: s.complete,

@@ -143,7 +143,7 @@ func (s *settings) saveModel(_ context.Context, typed setup.Model) (string, erro
 	if err != nil {
 		return "", err
 	}
-	if err := host.SaveModel(*m); err != nil {
+	if err := host.Config.SaveModel(*m); err != nil {
 		return "", err
 	}
 	if saved, err := s.run.fresh(); err == nil {

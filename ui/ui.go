@@ -109,7 +109,7 @@ func newRun(process Process) *run {
 func (r *run) program() cli.Program {
 	return cli.Program{
 		Version: r.process.Version, Commit: r.process.Commit, Date: r.process.Date,
-		ReadOnly: target.ReadOnly(r.lookup),
+		ReadOnly: config.ReadOnly(r.lookup),
 		Host: func() (cli.Host, error) {
 			host, err := r.host()
 			if err != nil {

@@ -63,3 +63,20 @@ func (r *SearchResult) ShortestRef() string {
 	}
 	return r.Ref
 }
+
+// Agent refers to an agent by number, or else by name. The zero value is none.
+type Agent struct {
+	ID   *int
+	Name string
+}
+
+// IsZero reports whether no agent is named.
+func (a Agent) IsZero() bool { return a.ID == nil && a.Name == "" }
+
+// String returns the agent's name or number; "" for none.
+func (a Agent) String() string {
+	if a.ID != nil {
+		return strconv.Itoa(*a.ID)
+	}
+	return a.Name
+}

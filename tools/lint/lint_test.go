@@ -33,7 +33,7 @@ var mayImport = map[string][]string{
 	"ui/passage":             {"client/..."},
 	"ui/state":               {"client/...", "config", "ui/passage"},
 	"ui/plain":               {"client/...", "theme", "ui/passage", "ui/explorer/paint"},
-	"ui/ssh":                 {"client", "config", "theme", "ui/cli", "ui/explorer", "ui/plain", "ui/state", "ui/target"},
+	"ui/ssh":                 {"client/...", "config", "theme", "ui/cli", "ui/explorer", "ui/plain", "ui/state", "ui/target"},
 	"ui/explorer":            {"client/...", "theme", "ui/passage", "ui/state", "ui/explorer/..."},
 	"ui/explorer/paint":      {"client/wire", "theme"},
 	"ui/explorer/line":       {"client/wire", "theme", "ui/explorer/paint"},

@@ -224,7 +224,7 @@ func (a *app) planAsk(words, piped string, options *askOptions, choice target.Ch
 		if parsed.Agent != "" {
 			return "", nil, usage("Omit the agent: a conversation keeps its own.", "--session and agent: exclude each other")
 		}
-		choice.Agent = config.Agent{}
+		choice.Agent = wire.Agent{}
 	}
 	flags, err := a.flagRequest(&options.searchOptions)
 	if err != nil {

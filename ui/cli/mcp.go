@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"quarry/client"
 	"quarry/ui/mcp"
 	"quarry/ui/target"
 )
@@ -49,6 +48,6 @@ func (a *app) mcp(ctx context.Context, choice target.Choice, connector bool) err
 		return err
 	}
 	defer func() { _ = session.Close() }()
-	return mcp.Serve(a.traced(ctx), a.io.In, a.out, mcp.Options{Client: session.Client, Agent: client.Agent(choice.SearchAgent()),
+	return mcp.Serve(a.traced(ctx), a.io.In, a.out, mcp.Options{Client: session.Client, Agent: choice.SearchAgent(),
 		Version: a.program.Version, Guest: a.program.Guest, Connector: connector, Timeout: a.flags.Timeout, Broke: a.program.Broke})
 }

@@ -24,7 +24,7 @@ import (
 type plannedQuery struct {
 	text    string // as it was written
 	words   []string
-	agent   client.Agent
+	agent   wire.Agent
 	request wire.SearchRequest
 }
 
@@ -178,13 +178,13 @@ func (a *app) planQuery(parsed client.Query, text string, flags wire.SearchReque
 // planAgent takes the agent of the flags, else of the query, else of the profile.
 func (a *app) planAgent(planned *plannedQuery, asked string, flags wire.SearchRequest, options *searchOptions,
 	choice target.Choice) {
-	usual := client.Agent(choice.SearchAgent())
+	usual := choice.SearchAgent()
 	switch {
 	case flags.PersonaID != nil || options.agent != "":
 		if asked != "" && !strings.EqualFold(asked, options.agent) {
 			a.note("the agent flag overrides agent:%q in the query", asked)
 		}
-		planned.agent = client.Agent{ID: flags.PersonaID, Name: options.agent}
+		planned.agent = wire.Agent{ID: flags.PersonaID, Name: options.agent}
 	case asked != "":
 		planned.agent.Name = asked
 	case usual.ID == nil || *usual.ID != 0:

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"quarry/client"
 	"quarry/client/wire"
 	"quarry/internal/testkit/screentest"
 	"quarry/ui/explorer/setup"
@@ -336,7 +335,7 @@ func TestQuestionsKeepTheirOptions(t *testing.T) {
 			server, asked := chatty(lines)
 			server.routes["GET /persona"] = func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `[{"id":4,"name":"Eng"}]`) }
 			target := server.remote(t)
-			target.Agent = client.Agent{ID: test.number, Name: test.profile}
+			target.Agent = wire.Agent{ID: test.number, Name: test.profile}
 			screen := start(t, 140, 40, Options{Target: target, Query: test.query, Private: true})
 			screen.WaitText("Runbook")
 			screen.Press("a")

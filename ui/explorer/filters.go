@@ -173,7 +173,7 @@ type counter func(ctx context.Context, query client.Query, within string) (wire.
 // counter returns one for the target. It asks for as many results as a search, with the same prefix: what is found is
 // counted.
 func (m *Model) counter(prefix bool) counter {
-	c, wanted, usual := m.client(), m.wanted(), client.Agent(m.target.Agent)
+	c, wanted, usual := m.client(), m.wanted(), m.target.Agent
 	return func(ctx context.Context, query client.Query, within string) (_ wire.Facets, _ int, err error) {
 		request := query.Request()
 		request.FacetPlace = within
@@ -305,7 +305,7 @@ func (m *Model) findBlame() tea.Cmd {
 	if m.search.shown == nil || len(m.search.shown.response.Results) > 0 || len(m.search.shown.query.Chips) == 0 {
 		return nil
 	}
-	c, asked, usual, now := m.client(), m.search.shown.search, client.Agent(m.target.Agent), m.now()
+	c, asked, usual, now := m.client(), m.search.shown.search, m.target.Agent, m.now()
 	return background(m, &m.filters.blaming, func(ctx context.Context) ([]int, error) {
 		return c.MatchesWithout(ctx, asked.query, asked.wire, usual, now)
 	}, m.handleBlame)

@@ -33,7 +33,7 @@ type Target struct {
 	Kind  Kind
 	Where string // for a person: "acme · onyx.acme.com"
 	// Agent is the agent of searches whose query names none.
-	Agent client.Agent
+	Agent wire.Agent
 	// Beside names the profiles whose documents are found here, though read elsewhere: by the origin of their results.
 	Beside []string
 	// Elsewhere is set if nothing of it is on this machine, though a server in this process asks for it: nothing can be

@@ -319,7 +319,7 @@ func (m *Model) askFast(s *search) tea.Cmd {
 
 // withAgent sets the number of the agent that a query names.
 func withAgent(ctx context.Context, c *client.Client, request wire.SearchRequest, agent string) (_ wire.SearchRequest, err error) {
-	request.PersonaID, err = c.ResolveAgent(ctx, agent, client.Agent{ID: request.PersonaID})
+	request.PersonaID, err = c.ResolveAgent(ctx, agent, wire.Agent{ID: request.PersonaID})
 	return request, err
 }
 

@@ -24,6 +24,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"quarry/client"
+	"quarry/client/wire"
 	"quarry/internal/guard"
 	"quarry/internal/text"
 )
@@ -31,7 +32,7 @@ import (
 // Options configure a server.
 type Options struct {
 	Client *client.Client
-	Agent  client.Agent // of searches that name none
+	Agent  wire.Agent // of searches that name none
 	// Connector has the tools that the connectors of chat products ask for, and nothing else.
 	Connector bool
 	Version   string        // of the program

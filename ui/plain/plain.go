@@ -35,7 +35,7 @@ type Options struct {
 	// Query is searched for first; empty: none.
 	Query string
 	// Agent is the agent of searches whose query names none. The number 0 means none, too.
-	Agent client.Agent
+	Agent wire.Agent
 	// Limit is how many results to ask for; 0: as many as the explorer does.
 	Limit int
 	// Width is that of the terminal in columns; 0: lines are as long as their text.

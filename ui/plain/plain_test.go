@@ -214,7 +214,7 @@ func TestAgents(t *testing.T) {
 		want        int
 	}{{"x agent:engineering", "", &seven, 3}, {"x", "Engineering", nil, 3}, {"x", "", &seven, 7}, {"x agent:12", "", nil, 12}} {
 		w := newWorld(t)
-		w.options.Agent = client.Agent{ID: test.id, Name: test.name}
+		w.options.Agent = wire.Agent{ID: test.id, Name: test.name}
 		w.transcript(test.query)
 		if len(w.asked) != 1 || w.asked[0].PersonaID == nil || *w.asked[0].PersonaID != test.want {
 			t.Errorf("%+v: %+v", test, w.asked)

@@ -15,7 +15,6 @@ import (
 	"golang.org/x/time/rate"
 
 	"quarry/client"
-	"quarry/config"
 	"quarry/theme"
 	"quarry/ui/cli"
 	"quarry/ui/explorer"
@@ -75,7 +74,7 @@ func (v visited) Decide(target.Request) (target.Choice, error) {
 	server := v.session.server
 	return target.Choice{Kind: target.KindRemote, Rule: target.RuleFlag, Reason: "served over SSH",
 		Profile: v.session.visitor.client.Profile(), ServerURL: server.Where,
-		Agent: config.Agent(server.Agent)}, nil
+		Agent: server.Agent}, nil
 }
 
 // Open returns the visitor's client.
@@ -177,7 +176,7 @@ func clamped(window charm.Window) explorer.Size {
 func (s *session) explorePlain(ctx context.Context, e cli.Exploration) error {
 	return plain.Run(ctx, plain.Options{
 		In: &lines{editor: s.lineEditor()}, Out: s, Err: s.stderr(), Open: s.open,
-		Label: s.server.Where, Query: e.Query, Agent: client.Agent(e.Target.Agent), Limit: e.Limit,
+		Label: s.server.Where, Query: e.Query, Agent: e.Target.Agent, Limit: e.Limit,
 		Width: clamped(s.arrival.pty.Window).Width,
 	})
 }

@@ -20,6 +20,7 @@ import (
 	gossh "golang.org/x/crypto/ssh"
 
 	"quarry/client"
+	"quarry/client/wire"
 	"quarry/config"
 	"quarry/internal/guard"
 	"quarry/ui/explorer"
@@ -51,8 +52,8 @@ type Options struct {
 	// Where is the display name of what is searched; Examples are queries with good results.
 	Where    string
 	Examples []string
-	Agent    client.Agent // of searches whose query names none
-	NoModel  bool         // what is searched has no language model
+	Agent    wire.Agent // of searches whose query names none
+	NoModel  bool       // what is searched has no language model
 
 	Version string // of this program
 	Log     *slog.Logger

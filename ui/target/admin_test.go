@@ -10,12 +10,13 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/config"
 )
 
 // administer opens a library to look at what is arranged in it, and to change it.
 func administer(t *testing.T, h *Host, tenant string) *client.Client {
 	t.Helper()
-	opened, err := h.Administer(t.Context(), "", tenant, !ReadOnly(h.Env))
+	opened, err := h.Administer(t.Context(), "", tenant, !config.ReadOnly(h.Env))
 	if err != nil {
 		t.Fatal(err)
 	}

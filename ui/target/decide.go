@@ -163,7 +163,7 @@ func (d *decision) byServer() (*Choice, error) {
 		c.setToken(d, profile)
 		// Prefix and agent belong to an address, not to a host.
 		if profile.ServerURL != address {
-			profile.APIPrefix, profile.Agent = nil, config.Agent{}
+			profile.APIPrefix, profile.Agent = nil, wire.Agent{}
 		}
 		c.setPrefix(profile.APIPrefix, "profile "+profile.Name)
 		c.setAgent(profile.Agent, "profile "+profile.Name)

@@ -262,7 +262,7 @@ func (f *federated) Search(ctx context.Context, request wire.SearchRequest) (*wi
 		return nil, err
 	}
 	var err error
-	if request.PersonaID, err = f.opened.Client.ResolveAgent(ctx, "", client.Agent(f.choice.Agent)); err != nil {
+	if request.PersonaID, err = f.opened.Client.ResolveAgent(ctx, "", f.choice.Agent); err != nil {
 		return nil, err
 	}
 	return f.opened.Client.Search(ctx, request)

@@ -61,9 +61,6 @@ func NewHost(env config.Env, version string) (*Host, error) {
 // MakeVectors lets the libraries that are opened from now on make vectors in the background, as long as they are open.
 func (h *Host) MakeVectors() { h.background = true }
 
-// ReadOnly reports whether QUARRY_READONLY forbids every change to a library, directory, token or profile.
-func ReadOnly(env config.Env) bool { return config.ReadOnly(env) }
-
 // Private reports whether the configuration forbids copies of results and stored conversations.
 func (h *Host) Private() bool { return h.Config.Private }
 
@@ -107,18 +104,7 @@ func (h *Host) Trial(profile config.Profile, typed config.Secret) (Choice, error
 
 // SaveProfile stores a profile as config.SaveProfile does.
 func (h *Host) SaveProfile(ctx context.Context, profile config.NewProfile) (config.Saved, error) {
-	if err := h.refuseChange("the configuration"); err != nil {
-		return config.Saved{}, err
-	}
 	return h.Config.SaveProfile(ctx, profile, h.Keyring)
-}
-
-// SaveModel stores a model as config.SaveModel does.
-func (h *Host) SaveModel(model config.NewModel) error {
-	if err := h.refuseChange("the configuration"); err != nil {
-		return err
-	}
-	return h.Config.SaveModel(model)
 }
 
 // OpenWithModel opens the library of this machine with a model that is not saved, to test it. Without the name of a
@@ -153,7 +139,7 @@ func (h *Host) LibraryFolder(dir string) string {
 
 // refuseChange returns an error if QUARRY_READONLY is set, even if callers checked before.
 func (h *Host) refuseChange(what string) error {
-	if !ReadOnly(h.Env) {
+	if !config.ReadOnly(h.Env) {
 		return nil
 	}
 	return fail(config.ExitNotAvailable, "changing "+what+" is disabled by QUARRY_READONLY",
@@ -293,7 +279,7 @@ func (h *Host) server(ctx context.Context, options server.Options, label string)
 	}
 	options.Readers = h.Readers.of(h)
 	options.Web = web.Options{Version: h.Version, Transport: func() (http.RoundTripper, error) { return client.NewTransport() }}
-	options.Models, options.ReadOnly = models, ReadOnly(h.Env)
+	options.Models, options.ReadOnly = models, config.ReadOnly(h.Env)
 	options.Background = h.background && !options.Sample && !options.Empty && !options.ReadOnly
 	options.Meaning = api.Meaning{Unbounded: h.Config.Embeddings.Mode == config.MeaningOn,
 		OnBattery: h.Config.Embeddings.OnBattery}

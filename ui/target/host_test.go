@@ -150,7 +150,7 @@ func TestReadOnlyIsHeldByTheDoors(t *testing.T) {
 	ctx := context.Background()
 	note := addNote(t, newHost(t, home), "The brass lantern hangs in the boathouse.")
 	h := newHost(t, home, "QUARRY_READONLY", "1")
-	if !ReadOnly(h.Env) {
+	if !config.ReadOnly(h.Env) {
 		t.Error("ReadOnly")
 	}
 

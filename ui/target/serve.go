@@ -126,7 +126,7 @@ func (h *Host) mayServe(dir string) error {
 	if _, err := libraryExists(dir); err != nil {
 		return err
 	}
-	if ReadOnly(h.Env) {
+	if config.ReadOnly(h.Env) {
 		return nil
 	}
 	return h.MayWrite(dir)

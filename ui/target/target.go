@@ -5,6 +5,7 @@ package target
 import (
 	"slices"
 
+	"quarry/client/wire"
 	"quarry/config"
 )
 
@@ -57,11 +58,11 @@ type Choice struct {
 	Origin []Origin // of each value, for status
 	File   string   // configuration file of the values; "": none
 
-	Profile    string       // label of the answers: a profile's name, or server, environment, onyx-cli, local, sample
-	ServerURL  string       // of a remote, and of Slack's API
-	APIPrefix  string       // of a remote: "/api" or what replaces it
-	Agent      config.Agent // zero: none
-	LibraryDir string       // of a library: its data folder
+	Profile    string     // label of the answers: a profile's name, or server, environment, onyx-cli, local, sample
+	ServerURL  string     // of a remote, and of Slack's API
+	APIPrefix  string     // of a remote: "/api" or what replaces it
+	Agent      wire.Agent // zero: none
+	LibraryDir string     // of a library: its data folder
 
 	// NoServerIn is the variable of the environment that lacks the server of the environment's token, which then goes
 	// to that of Onyx's CLI; "" otherwise.
@@ -89,9 +90,9 @@ func (c Choice) ConfigFrom() string {
 
 // SearchAgent returns the agent for search requests. A server that is searched together with others uses the agent of
 // its own profile, which the others do not have.
-func (c Choice) SearchAgent() config.Agent {
+func (c Choice) SearchAgent() wire.Agent {
 	if c.Kind == KindRemote && len(c.Also) > 0 {
-		return config.Agent{}
+		return wire.Agent{}
 	}
 	return c.Agent
 }
@@ -163,11 +164,11 @@ func (c *Choice) setPrefix(prefix *string, source string) {
 // setPersona sets the agent by number; 0 is Onyx's default.
 func (c *Choice) setPersona(id int, source string) {
 	if id != 0 {
-		c.setAgent(config.Agent{ID: &id}, source)
+		c.setAgent(wire.Agent{ID: &id}, source)
 	}
 }
 
-func (c *Choice) setAgent(agent config.Agent, source string) {
+func (c *Choice) setAgent(agent wire.Agent, source string) {
 	if agent.IsZero() {
 		return
 	}
