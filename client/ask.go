@@ -131,7 +131,7 @@ func (a *asking) line(data []byte) (last bool, err error) {
 	if err = unmarshal(data, &line); err != nil {
 		err = a.notJSON(err)
 	} else if len(line.Error) > 0 && string(line.Error) != "null" {
-		return false, a.chatError(line.ErrorCode, textOf(line.Error))
+		return false, a.chatError(line.ErrorCode, wire.Reason(line.Error))
 	} else {
 		packet, err = a.packet(line, data)
 	}

@@ -36,7 +36,7 @@ func NewTransport() (*http.Transport, error) {
 	transport.DialContext = (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext
 	transport.TLSHandshakeTimeout = dialTimeout
 	transport.MaxResponseHeaderBytes = maxHeaderBytes
-	transport.MaxIdleConnsPerHost = 8
+	transport.MaxIdleConnsPerHost = 32 // as many calls of a model may run
 	transport.OnProxyConnectResponse = onProxyAnswer
 	roots, err := Roots()
 	if err != nil {

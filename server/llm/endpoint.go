@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/internal/text"
 )
 
@@ -24,9 +25,7 @@ const (
 	maxReply   = 1 << 20 // bytes of an answer, and of the text in streamed events
 	maxEvents  = 8 << 20 // bytes of streamed events, some 250 for each token
 	maxVectors = 8 << 20 // bytes of one batch of vectors
-	maxHeaders = 64 << 10
 
-	dialTimeout  = 10 * time.Second
 	retryPause   = 250 * time.Millisecond // before the second attempt, without a Retry-After
 	longestRetry = 24 * time.Hour         // that a server may ask for
 )
@@ -120,18 +119,6 @@ func (e *endpoint) fetch(ctx context.Context, path string, request, into any) er
 	return wire.Unmarshal(body, into)
 }
 
-func newTransport(concurrency int, roots *x509.CertPool) http.RoundTripper {
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.DialContext = (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext
-	transport.TLSHandshakeTimeout = dialTimeout
-	transport.MaxResponseHeaderBytes = maxHeaders
-	transport.MaxIdleConnsPerHost = concurrency
-	if roots != nil {
-		transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
-	}
-	return transport
-}
-
 // call runs do when a slot is free, and once more after a temporary failure if there is time left. It returns the
 // number of attempts.
 func (e *endpoint) call(ctx context.Context, do func(context.Context) error) (attempts int, err error) {
@@ -149,12 +136,8 @@ func (e *endpoint) call(ctx context.Context, do func(context.Context) error) (at
 	if !again || ctx.Err() != nil || time.Until(deadline) <= wait {
 		return 1, err
 	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-		return 1, e.explain(ctx, ctx.Err())
+	if err := guard.Sleep(ctx, wait); err != nil {
+		return 1, e.explain(ctx, err)
 	}
 	return 2, e.explain(ctx, do(ctx))
 }
@@ -267,7 +250,7 @@ func (e *Error) Unwrap() error { return e.Kind }
 
 // refusal returns the error for an answer with another status than 200.
 func refusal(status int, header http.Header, body []byte, key string) *Error {
-	e := &Error{Status: status, Message: cleanMessage(messageOf(body), key), Kind: ErrRefused}
+	e := &Error{Status: status, Message: cleanMessage(wire.Reason(body), key), Kind: ErrRefused}
 	switch {
 	case status == http.StatusTooManyRequests:
 		e.Kind = ErrBusy
@@ -278,30 +261,6 @@ func refusal(status int, header http.Header, body []byte, key string) *Error {
 		e.RetryAfter = wire.RetryAfter(header, time.Now(), longestRetry)
 	}
 	return e
-}
-
-// messageOf returns the message in the body of an error. Servers write {"error":{"message"}}, {"error":"…"},
-// {"message"} or {"detail"}; anything else, such as a proxy's page, is ignored.
-func messageOf(body []byte) string {
-	var outer struct {
-		Error   json.RawMessage `json:"error"`
-		Message json.RawMessage `json:"message"`
-		Detail  json.RawMessage `json:"detail"`
-	}
-	if wire.Unmarshal(body, &outer) != nil {
-		return ""
-	}
-	var inner struct {
-		Message json.RawMessage `json:"message"`
-	}
-	_ = wire.Unmarshal(outer.Error, &inner) // not an object: the error may be a string itself
-	for _, candidate := range []json.RawMessage{inner.Message, outer.Error, outer.Message, outer.Detail} {
-		text := ""
-		if wire.Unmarshal(candidate, &text) == nil && text != "" {
-			return text
-		}
-	}
-	return ""
 }
 
 // cleanMessage returns a server's message on one line of at most 300 characters, without the key.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -47,7 +46,7 @@ func configured(t *testing.T, address string, change func(*Config)) *Providers {
 		Default:   "local/small",
 		Providers: map[string]Provider{"local": {BaseURL: address, Models: []string{"small", "large"}, Key: key}},
 		Embedding: Embedding{BaseURL: address, Model: "vectors", Key: key},
-		Transport: newTransport(8, nil), // connections of its own, so that a server can be closed
+		Transport: http.DefaultTransport.(*http.Transport).Clone(), // connections of its own, so that a server can be closed
 	}
 	if change != nil {
 		change(&config)
@@ -339,13 +338,5 @@ func TestTheKeyIsReadWhenItIsNeeded(t *testing.T) {
 	}
 	if got := server.Requests()[0].Authorization; got != "Bearer "+secret {
 		t.Errorf("sent %q", got)
-	}
-}
-
-// TestProxiesOfTheEnvironment: a model in a company is often reached through one.
-func TestProxiesOfTheEnvironment(t *testing.T) {
-	transport, ok := newTransport(1, nil).(*http.Transport)
-	if !ok || reflect.ValueOf(transport.Proxy).Pointer() != reflect.ValueOf(http.ProxyFromEnvironment).Pointer() {
-		t.Error("HTTPS_PROXY is not minded")
 	}
 }

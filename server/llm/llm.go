@@ -5,7 +5,6 @@ package llm
 import (
 	"cmp"
 	"context"
-	"crypto/x509"
 	"fmt"
 	"net/http"
 	"strings"
@@ -130,8 +129,7 @@ type Config struct {
 	Pause         time.Duration // between two pieces of a stream; 0: thirty seconds
 	Concurrency   int           // running calls per provider; 0: 32
 
-	Roots     *x509.CertPool    // trusted certificates; nil: the system's
-	Transport http.RoundTripper // nil: HTTPS with the environment's proxies and Roots
+	Transport http.RoundTripper // nil: http.DefaultTransport
 }
 
 // Providers are the configured models. A nil *Providers has none. It is safe for concurrent use.
@@ -199,9 +197,6 @@ func (c Config) withDefaults() Config {
 	c.StreamTimeout = cmp.Or(c.StreamTimeout, defaultStreamTimeout)
 	c.Pause = cmp.Or(c.Pause, defaultPause)
 	c.Concurrency = cmp.Or(c.Concurrency, defaultConcurrency)
-	if c.Transport == nil {
-		c.Transport = newTransport(c.Concurrency, c.Roots)
-	}
 	return c
 }
 

@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"quarry/client/wire"
 	"quarry/internal/testkit/llmtest"
 )
 
@@ -18,14 +19,14 @@ func TestMessagesOfServers(t *testing.T) {
 		`{"error":"model 'x' not found"}`:                  "model 'x' not found",
 		`{"message":"slow down"}`:                          "slow down",
 		`{"detail":"Not Found"}`:                           "Not Found",
-		`{"detail":[{"msg":"field required"}]}`:            "",
-		`{"error":{"message":["a","b"]}}`:                  "",
+		`{"detail":[{"msg":"field required"}]}`:            "field required",
+		`{"error":{"message":["a","b"]}}`:                  "a; b",
 		`{"error":{"message":"a\nb\u0007 \u202ec"}}`:       "a b c",
 		`{"error":{"message":"your key sk-1234 is bad"}}`:  "your key [secret] is bad",
 		`{"error":{"message":"sk-\u000012\u000034"}}`:      "sk- 12 34",
 		`<html>`: "", ``: "", `null`: "", `[]`: "",
 	} {
-		if got := cleanMessage(messageOf([]byte(body)), "sk-1234"); got != want {
+		if got := cleanMessage(wire.Reason([]byte(body)), "sk-1234"); got != want {
 			t.Errorf("%s: %q, want %q", body, got, want)
 		}
 	}

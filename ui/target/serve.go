@@ -296,13 +296,13 @@ func (h *Host) models() (*llm.Providers, error) {
 	for name, p := range asked.Providers {
 		providers[name] = llm.Provider{BaseURL: p.BaseURL, Models: p.Models, Key: keyOf(p.Key)}
 	}
-	roots, err := client.Roots()
+	transport, err := client.NewTransport()
 	if err != nil {
 		return nil, &config.Error{Exit: config.ExitNotConfigured, Problem: "cannot use the models", Err: err,
 			Fix: bundleFix}
 	}
 	models, err := llm.New(llm.Config{
-		Default: asked.Default, Budget: asked.Budget, Providers: providers, Roots: roots,
+		Default: asked.Default, Budget: asked.Budget, Providers: providers, Transport: transport,
 		Embedding: llm.Embedding{Packed: packed, Path: vectors.Path, BaseURL: vectors.BaseURL, Model: vectors.Model, Key: keyOf(vectors.Key),
 			QueryPrefix: vectors.QueryPrefix, DocumentPrefix: vectors.DocumentPrefix, Weight: vectors.Weight},
 	})
