@@ -367,7 +367,7 @@ func ReplaceFile(path string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(temporary.Name()) }() // unless it was renamed
+	defer os.Remove(temporary.Name()) // unless it was renamed
 	_, err = temporary.Write(data)
 	if err == nil {
 		err = temporary.Sync()

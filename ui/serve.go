@@ -58,7 +58,7 @@ func (r *run) serve(ctx context.Context, options target.ServeOptions) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = served.Close() }()
+	defer served.Close()
 	// During the graceful shutdown a second Ctrl-C ends the program at once.
 	hurry := context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })
 	defer hurry()

@@ -291,7 +291,7 @@ func (s *settings) addFolder(ctx context.Context, path string, report func(wire.
 	if err != nil {
 		return wire.LibraryEvent{}, "", err
 	}
-	defer func() { _ = opened.Close() }()
+	defer opened.Close()
 	library := host.LibraryChoice()
 	s.last.Store(&library)
 	done, err := opened.Client.ChangeLibrary(ctx, wire.AddRequest{Paths: []string{path}}, report)
@@ -348,7 +348,7 @@ func (s *settings) complete(typed string) string {
 	if err != nil {
 		return typed
 	}
-	defer func() { _ = list.Close() }()
+	defer list.Close()
 	entries, _ := list.ReadDir(mostListed)
 	var names []string
 	for _, entry := range entries {

@@ -146,7 +146,7 @@ func readPart(header *multipart.FileHeader) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = file.Close() }() // it is in memory
+	defer file.Close() // it is in memory
 	return io.ReadAll(file)
 }
 

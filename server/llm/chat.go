@@ -183,7 +183,7 @@ func (c *chat) Stream(ctx context.Context, request Request, delta func(string) e
 			if err != nil {
 				return err
 			}
-			defer func() { _ = response.Body.Close() }() // nothing was written
+			defer response.Body.Close() // nothing was written
 			if strings.HasPrefix(response.Header.Get("Content-Type"), wire.MediaTypeJSON) {
 				return s.whole(response.Body)
 			}

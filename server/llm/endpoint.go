@@ -89,7 +89,7 @@ func (e *endpoint) post(ctx context.Context, path string, request any, accept st
 	limit := e.limit
 	switch {
 	case response.StatusCode != http.StatusOK:
-		defer func() { _ = response.Body.Close() }()                       // the body was read
+		defer response.Body.Close()                                        // the body was read
 		body, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBody)) // as much of the reason as there is
 		return nil, refusal(response.StatusCode, response.Header, body, key)
 	case strings.HasPrefix(response.Header.Get("Content-Type"), "text/html"):
@@ -108,7 +108,7 @@ func (e *endpoint) fetch(ctx context.Context, path string, request, into any) er
 	if err != nil {
 		return err
 	}
-	defer func() { _ = response.Body.Close() }() // nothing was written
+	defer response.Body.Close() // nothing was written
 	body, err := io.ReadAll(response.Body)
 	switch {
 	case isTooLarge(err):

@@ -60,7 +60,7 @@ func (r *run) write(response *wire.SearchResponse, sections []section) error {
 		}
 	}
 	group, within := errgroup.WithContext(r.ctx)
-	defer func() { _ = group.Wait() }()
+	defer group.Wait()
 	group.Go(guard.Err(func() error { return r.count(within, response) }))
 	documents, err := r.documents(related)
 	if err != nil {

@@ -69,7 +69,7 @@ func (p *Pool) underLock(ctx context.Context, do func(*sql.Conn) error) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = conn.Close() }()
+	defer conn.Close()
 	// The settings are of this connection, which is not used again.
 	defer func() { _ = conn.Raw(func(any) error { return driver.ErrBadConn }) }()
 	for _, setting := range []string{"lock_timeout", "statement_timeout"} {
@@ -138,7 +138,7 @@ type Copied struct {
 func (c Copied) Replace(ctx context.Context, by Copied) (rows int, err error) {
 	from, err := by.DB.Pool().BeginTx(ctx, nil)
 	if err == nil {
-		defer func() { _ = from.Rollback() }()
+		defer from.Rollback()
 		err = c.DB.Update(ctx, func(to *sql.Tx) (err error) {
 			rows, err = c.Fill(ctx, from, to)
 			return err
@@ -187,7 +187,7 @@ func copyTable(ctx context.Context, from sqldb.Querier, to *sql.Tx, table string
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = rows.Close() }()
+	defer rows.Close()
 	columns, err := rows.Columns()
 	if err != nil {
 		return 0, err
@@ -230,7 +230,7 @@ func columnsOf(ctx context.Context, tx *sql.Tx, table string) (isBoolean map[str
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = none.Close() }()
+	defer none.Close()
 	types, err := none.ColumnTypes()
 	isBoolean = make(map[string]bool, len(types))
 	for _, column := range types {

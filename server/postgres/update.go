@@ -63,7 +63,7 @@ func (db *DB) attempt(ctx context.Context, change func(*sql.Tx) error) (outcome,
 	if err != nil {
 		return undone, fmt.Errorf("begin to write %s: %w", db.pool, err)
 	}
-	defer func() { _ = tx.Rollback() }()
+	defer tx.Rollback()
 	version, transaction := 0, ""
 	err = tx.QueryRowContext(ctx, `INSERT INTO store_changes (store, scope, changes) VALUES (?1, ?2, 1)
 		ON CONFLICT (store, scope) DO UPDATE SET changes = store_changes.changes + 1

@@ -145,7 +145,7 @@ func (d *diskFiles) Open(name string) ([]byte, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() { _ = file.Close() }()
+	defer file.Close()
 	data, release, err := mapFile(file)
 	if err != nil {
 		return nil, nil, fmt.Errorf("map segment %s: %w", file.Name(), err)

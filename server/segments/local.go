@@ -86,7 +86,7 @@ func (l *Local) alone(ctx context.Context, do func() error) error {
 	if _, err := lock.TryLockContext(ctx, lockRetry); err != nil {
 		return sqldb.Explain(fmt.Errorf("lock %s: %w", lock, err))
 	}
-	defer func() { _ = lock.Close() }() // the file is empty
+	defer lock.Close() // the file is empty
 	return do()
 }
 

@@ -86,7 +86,7 @@ func (x *Index) trySalvage(ctx context.Context, path string) error {
 	if err := removeDatabase(made); err != nil {
 		return err
 	}
-	defer func() { _ = removeDatabase(made) }()
+	defer removeDatabase(made)
 	before, ok := x.db.Version(ctx)
 	if !ok {
 		return fmt.Errorf("read the version of %s: %w", path, fault.ErrDamaged)

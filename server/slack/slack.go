@@ -212,7 +212,7 @@ func (d *doer) Do(request *http.Request) (*http.Response, error) {
 	if response.StatusCode != http.StatusOK {
 		return response, nil // the library only reads the status
 	}
-	defer func() { _ = response.Body.Close() }() // the body was read
+	defer response.Body.Close() // the body was read
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if err != nil {
 		return nil, err

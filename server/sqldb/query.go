@@ -31,7 +31,7 @@ func Each(ctx context.Context, q Querier, scan func(row *sql.Rows) error, query 
 	if err != nil {
 		return Explain(err)
 	}
-	defer func() { _ = rows.Close() }()
+	defer rows.Close()
 	for rows.Next() {
 		if err := scan(rows); err != nil {
 			return Explain(err)

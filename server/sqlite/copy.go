@@ -96,7 +96,7 @@ func (db *DB) CopyDamaged(ctx context.Context, path string, schema *DB) (*sql.DB
 	if err != nil {
 		return nil, sqldb.Explain(fmt.Errorf("copy %s: %w", db.name(), err))
 	}
-	defer func() { _ = source.Close() }()
+	defer source.Close()
 	err = source.Raw(func(from any) error { return backup(from, fileURI(path, url.Values{"mode": {"rwc"}})) })
 	if err != nil {
 		return nil, sqldb.Explain(fmt.Errorf("copy %s: %w", db.name(), err))
@@ -116,7 +116,7 @@ func repairSchema(ctx context.Context, path string, schema *DB) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = damaged.Close() }()
+	defer damaged.Close()
 	return sqldb.Each(ctx, schema.Reader, func(row *sql.Rows) error {
 		var name, text string
 		if err := row.Scan(&name, &text); err != nil {

@@ -56,7 +56,7 @@ func (db *DB) migrate(ctx context.Context, options Options) error {
 // file is not removed: otherwise two processes could lock different files of that name.
 func (db *DB) runMigrations(ctx context.Context, options Options, provider *goose.Provider) error {
 	lock, current := flock.New(db.path+".lock"), 0
-	defer func() { _ = lock.Close() }() // nothing was written
+	defer lock.Close() // nothing was written
 	err := whileBusy(ctx, options.BusyTimeout, func() (err error) {
 		if locked := db.path == ""; !locked {
 			if locked, err = lock.TryLock(); err == nil && !locked {

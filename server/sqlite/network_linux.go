@@ -32,7 +32,7 @@ func networkFileSystem(folder string) (string, error) {
 	if err != nil {
 		return "", nil // without /proc, FUSE mounts are assumed to be local
 	}
-	defer func() { _ = mounts.Close() }()
+	defer mounts.Close()
 	device := uint64(file.Dev)
 	return fuseName(mounts, unix.Major(device), unix.Minor(device)), nil
 }

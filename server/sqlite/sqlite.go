@@ -149,13 +149,13 @@ func (db *DB) Update(ctx context.Context, change func(*sql.Tx) error) error {
 	var tx *sql.Tx
 	conn, err := db.Writer.Conn(ctx)
 	if err == nil {
-		defer func() { _ = conn.Close() }()
+		defer conn.Close()
 		tx, err = db.begin(ctx, conn)
 	}
 	if err != nil {
 		return sqldb.Explain(fmt.Errorf("begin to write %s: %w", db.name(), err))
 	}
-	defer func() { _ = tx.Rollback() }()
+	defer tx.Rollback()
 	if db.newest > 0 {
 		version, err := db.userVersion(ctx, tx)
 		if err == nil && version > db.newest {

@@ -254,7 +254,7 @@ func (c *client) once(ctx context.Context, host, method, path string, body []byt
 	if err != nil {
 		return err
 	}
-	defer func() { _ = answer.Body.Close() }()
+	defer answer.Body.Close()
 	if answer.StatusCode >= http.StatusMultipleChoices {
 		reason, _ := io.ReadAll(io.LimitReader(answer.Body, maxError))
 		return &httpError{answer.StatusCode, strings.ToValidUTF8(strings.TrimSpace(string(reason)), "\uFFFD")}

@@ -196,7 +196,7 @@ func Remove(ctx context.Context, cluster Cluster, names []string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = c.close() }()
+	defer c.close()
 	var schema struct {
 		Classes []struct {
 			Name string `json:"class"`

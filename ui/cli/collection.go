@@ -69,7 +69,7 @@ func (a *app) checkCollection(ctx context.Context, choice target.Choice, stored 
 	if err != nil {
 		return err
 	}
-	defer func() { _ = session.Close() }()
+	defer session.Close()
 	found, err := state.Check(ctx, session.Client, stored.Collection, choice.Beside())
 	stored.SetStale(found)
 	return err

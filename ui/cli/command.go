@@ -178,7 +178,7 @@ func (a *app) with(ctx context.Context, open opener, work func(context.Context, 
 	if err != nil {
 		return err
 	}
-	defer func() { _ = session.Close() }()
+	defer session.Close()
 	a.debug("opened in %s", a.now().Sub(started).Round(time.Microsecond))
 	return work(ctx, session.Client)
 }

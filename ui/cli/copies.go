@@ -59,7 +59,7 @@ func (a *app) removeOldCopies() {
 	if err != nil {
 		return
 	}
-	defer func() { _ = dir.Close() }()
+	defer dir.Close()
 	entries, _ := dir.ReadDir(mostCopies)
 	var copies []fs.FileInfo
 	for _, entry := range entries {

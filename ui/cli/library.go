@@ -375,7 +375,7 @@ func (a *app) syncForever(ctx context.Context, paths []string, sync func(verb st
 		return &Failure{Code: ExitGeneral, What: err.Error(), Err: err,
 			Do: "Watch fewer folders (quarry sync --watch PATH), or run quarry sync periodically"}
 	}
-	defer func() { _ = w.close() }()
+	defer w.close()
 	for verb := verbSynced; ; verb = verbWatched {
 		if err := sync(verb); err != nil {
 			return err

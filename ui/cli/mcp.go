@@ -47,7 +47,7 @@ func (a *app) mcp(ctx context.Context, choice target.Choice, connector bool) err
 	if err != nil {
 		return err
 	}
-	defer func() { _ = session.Close() }()
+	defer session.Close()
 	return mcp.Serve(a.traced(ctx), a.io.In, a.out, mcp.Options{Client: session.Client, Agent: choice.SearchAgent(),
 		Version: a.program.Version, Guest: a.program.Guest, Connector: connector, Timeout: a.flags.Timeout, Broke: a.program.Broke})
 }

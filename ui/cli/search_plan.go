@@ -232,7 +232,7 @@ func (a *app) readFlagFile(flag, path string, limit int64) (content []byte, err 
 	if path != "-" {
 		file, failed := os.Open(a.io.path(path))
 		from, err = file, failed
-		defer func() { _ = file.Close() }() // of none, too
+		defer file.Close() // of none, too
 	}
 	if err == nil {
 		content, err = io.ReadAll(io.LimitReader(from, limit+1))

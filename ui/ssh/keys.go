@@ -263,7 +263,7 @@ func makeHostKey(path string) (err error) {
 	if err != nil {
 		return fmt.Errorf("write a key: %w", err)
 	}
-	defer func() { _ = os.Remove(file.Name()) }()
+	defer os.Remove(file.Name())
 	_, err = file.Write(pem.EncodeToMemory(block))
 	if err == nil {
 		err = file.Sync()
@@ -298,7 +298,7 @@ func readFile(path string, most int64) ([]byte, fs.FileMode, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	defer func() { _ = file.Close() }()
+	defer file.Close()
 	info, err := file.Stat()
 	if err != nil {
 		return nil, 0, err

@@ -59,7 +59,7 @@ func start(ctx context.Context, cache string) (pdfium.Pdfium, error) {
 	if os.MkdirAll(cache, 0o700) == nil {
 		lock := flock.New(filepath.Join(cache, "lock"))
 		if lock.Lock() == nil {
-			defer func() { _ = lock.Unlock() }() // the process's end unlocks it, too
+			defer lock.Unlock() // the process's end unlocks it, too
 		}
 		if kept, err := wazero.NewCompilationCacheWithDir(cache); err == nil {
 			config = config.WithCompilationCache(kept)
