@@ -144,7 +144,7 @@ func testModel(c *call) (any, error) {
 	} else if err == nil {
 		var reply llm.Reply
 		reply, err = llm.Counted(model, c.Budget.Meter(c.who.Tenant)).Complete(c.ctx, llm.Request{
-			Purpose: "test", MaxTokens: 256, Messages: []llm.Message{{Role: llm.RoleUser, Content: "Answer with the word yes."}}})
+			Purpose: "test", MaxTokens: 256, Messages: []wire.Message{{Type: llm.RoleUser, Message: "Answer with the word yes."}}})
 		test.Model, test.Tokens = model.Name(), reply.Usage.Prompt+reply.Usage.Completion
 	}
 	test.MS = float64(time.Since(started).Microseconds()) / 1000

@@ -241,7 +241,7 @@ type Question struct {
 }
 
 // prompt returns the prompt for an answer from results.
-func (q Question) prompt(found []wire.SearchResult) ([]llm.Message, error) {
+func (q Question) prompt(found []wire.SearchResult) ([]wire.Message, error) {
 	question := text.ClipTokens(q.Text, questionTokens)
 	context := llm.Quoted("")
 	if q.Context != "" {
@@ -319,40 +319,36 @@ func firstAuthors(authors []string) []string {
 	return few
 }
 
-// turns returns the newest messages that fit. Citations are removed from answers: their numbers mean other documents
-// now.
-func turns(history []Message) []llm.Message {
-	var said []llm.Message
-	for _, m := range history {
-		role, content := llm.RoleUser, m.Text
-		if m.Type == TypeAssistant {
-			role, content = llm.RoleAssistant, Uncited(content)
-		}
-		said = append(said, llm.Message{Role: role, Content: content})
+// turns returns the newest messages that fit.
+func turns(history []Message) []wire.Message {
+	turns := llm.Turns(said(history), historyTokens, turnTokens)
+	if n := len(turns); n > 0 && turns[n-1].Type == llm.RoleUser { // a question without an answer
+		turns = append(turns, wire.Message{Type: llm.RoleAssistant, Message: "(no answer)"})
 	}
-	said = llm.Turns(said, historyTokens, turnTokens)
-	if n := len(said); n > 0 && said[n-1].Role == llm.RoleUser { // a question without an answer
-		said = append(said, llm.Message{Role: llm.RoleAssistant, Content: "(no answer)"})
-	}
-	return said
+	return turns
 }
 
-// Conversation returns the earlier messages and the question for a search; nil without earlier messages.
-func Conversation(history []Message, question string) []wire.Message {
-	var said []wire.Message
+// said returns what messages say. Citations are removed from answers: their numbers mean other documents now.
+func said(history []Message) (messages []wire.Message) {
 	for _, m := range history {
 		text := m.Text
 		if m.Type == TypeAssistant {
 			text = Uncited(text)
 		}
 		if strings.TrimSpace(text) != "" {
-			said = append(said, wire.Message{Type: m.Type, Message: text})
+			messages = append(messages, wire.Message{Type: m.Type, Message: text})
 		}
 	}
-	if said == nil {
+	return messages
+}
+
+// Conversation returns the earlier messages and the question for a search; nil without earlier messages.
+func Conversation(history []Message, question string) []wire.Message {
+	earlier := said(history)
+	if earlier == nil {
 		return nil
 	}
-	return append(said, wire.Message{Type: TypeUser, Message: question})
+	return append(earlier, wire.Message{Type: TypeUser, Message: question})
 }
 
 // Packet is one line of a streamed answer.

@@ -137,12 +137,12 @@ func TestPromptsAreBounded(t *testing.T) {
 	}
 	total := 0
 	for i, m := range messages {
-		total += text.EstimateTokens(m.Content)
-		if i > 0 && messages[i-1].Role == m.Role {
-			t.Errorf("two turns of %s", m.Role)
+		total += text.EstimateTokens(m.Message)
+		if i > 0 && messages[i-1].Type == m.Type {
+			t.Errorf("two turns of %s", m.Type)
 		}
 	}
-	last := messages[len(messages)-1].Content
+	last := messages[len(messages)-1].Message
 	if total > 2*(questionTokens+contextTokens+instructionTokens+historyTokens+documentTokens) ||
 		!strings.Contains(last, "this is its beginning") || strings.Count(last, "</documents>") != 1 {
 		t.Errorf("%d tokens", total)

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"quarry/client/wire"
 	"quarry/internal/testkit/llmtest"
 )
 
@@ -268,7 +269,7 @@ func TestCountedModels(t *testing.T) {
 	if chat.Name() != "local/small" || embedder.Name() != "vectors" {
 		t.Error("other names")
 	}
-	bad := Request{Purpose: "time", Messages: []Message{{RoleUser, "garbage!"}}}
+	bad := Request{Purpose: "time", Messages: []wire.Message{{Type: RoleUser, Message: "garbage!"}}}
 	do := map[string]func() error{
 		"complete": func() error { _, err := chat.Complete(ctx, question); return err },
 		"stream": func() error {

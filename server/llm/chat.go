@@ -98,7 +98,7 @@ func (c *chat) withFallbacks(request Request, stream bool, send func(openai.Chat
 func (c *chat) requestFor(request Request, stream bool, omitted uint32) openai.ChatCompletionRequest {
 	form := openai.ChatCompletionRequest{Model: c.model, Stream: stream}
 	for _, m := range request.Messages {
-		form.Messages = append(form.Messages, openai.ChatCompletionMessage{Role: m.Role, Content: m.Content})
+		form.Messages = append(form.Messages, openai.ChatCompletionMessage{Role: m.Type, Content: m.Message})
 	}
 	if omitted&noTemperature == 0 {
 		form.Temperature = temperature
@@ -155,7 +155,7 @@ func withEstimates(usage Usage, attempts int, request Request, text string, err 
 	}
 	if usage.Prompt == 0 {
 		for _, m := range request.Messages {
-			usage.Prompt += estimate(m.Content)
+			usage.Prompt += estimate(m.Message)
 		}
 	}
 	if usage.Completion == 0 {

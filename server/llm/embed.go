@@ -12,6 +12,7 @@ import (
 
 	"github.com/sashabaranov/go-openai"
 
+	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/server/encoder"
 )
@@ -106,7 +107,7 @@ func (e *embedder) embedBatch(ctx context.Context, texts []string) ([][]float32,
 	request := openai.EmbeddingRequestStrings{Model: openai.EmbeddingModel(e.model)}
 	prompt := Request{}
 	for _, text := range texts {
-		prompt.Messages = append(prompt.Messages, Message{Content: text})
+		prompt.Messages = append(prompt.Messages, wire.Message{Message: text})
 		if text == "" {
 			text = " " // servers refuse empty texts
 		}

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"quarry/client/wire"
 	"quarry/internal/testkit/llmtest"
 	"quarry/internal/testkit/memnet"
 )
@@ -67,8 +68,8 @@ func chatOf(t *testing.T, p *Providers) Chat {
 	return chat
 }
 
-var question = Request{Purpose: "rephrase", Messages: []Message{
-	{RoleSystem, "You rephrase questions."}, {RoleUser, "How do I roll back?"}}}
+var question = Request{Purpose: "rephrase", Messages: []wire.Message{
+	{Type: RoleSystem, Message: "You rephrase questions."}, {Type: RoleUser, Message: "How do I roll back?"}}}
 
 // noSecret fails if an error tells what it must not.
 func noSecret(t *testing.T, err error, address string) {

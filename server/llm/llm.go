@@ -10,25 +10,20 @@ import (
 	"strings"
 	"time"
 
+	"quarry/client/wire"
 	"quarry/internal/text"
 )
 
-// The roles of messages.
+// The roles of messages, which are their types.
 const (
 	RoleSystem    = "system"
 	RoleUser      = "user"
 	RoleAssistant = "assistant"
 )
 
-// Message is one turn of a conversation.
-type Message struct {
-	Role    string
-	Content string
-}
-
 // Request asks a model for the next message of a conversation.
 type Request struct {
-	Messages []Message
+	Messages []wire.Message
 	// MaxTokens limits the reply; 0: the model's own limit.
 	MaxTokens int
 	// Purpose names what the call is for ("rephrase", "select"), for accounting.

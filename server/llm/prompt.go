@@ -9,6 +9,7 @@ import (
 	"text/template"
 	"time"
 
+	"quarry/client/wire"
 	"quarry/internal/text"
 )
 
@@ -30,40 +31,39 @@ func QuoteText(s string, limit int) Quoted { return Quote(text.ClipTokens(s, lim
 
 // Prompt renders the templates "system" and "user" of prompts/NAME.md with data. The turns of the conversation come
 // between the two messages.
-func Prompt(files fs.FS, name string, data any, turns ...Message) ([]Message, error) {
+func Prompt(files fs.FS, name string, data any, turns ...wire.Message) ([]wire.Message, error) {
 	prompt, err := template.New(name).Option("missingkey=error").ParseFS(files, "prompts/"+name+".md")
 	if err != nil {
 		return nil, fmt.Errorf("prompt: %w", err)
 	}
-	var messages []Message
+	var messages []wire.Message
 	for _, role := range []string{RoleSystem, RoleUser} {
 		var content strings.Builder
 		if err := prompt.ExecuteTemplate(&content, role, data); err != nil {
 			return nil, fmt.Errorf("prompt: %w", err)
 		}
-		messages = append(messages, Message{Role: role, Content: content.String()})
+		messages = append(messages, wire.Message{Type: role, Message: content.String()})
 	}
 	return slices.Insert(messages, 1, turns...), nil
 }
 
 // Turns returns the newest messages of a conversation that fit into limit tokens, each cut to perTurn tokens. Models
 // require that the first message is the user's and that roles alternate: messages of one role in a row are joined.
-func Turns(conversation []Message, limit, perTurn int) []Message {
-	var turns []Message
+func Turns(conversation []wire.Message, limit, perTurn int) (turns []wire.Message) {
 	for _, m := range slices.Backward(conversation) {
-		if m.Content = text.ClipTokens(strings.TrimSpace(m.Content), perTurn); m.Content == "" {
+		if m.Message = text.ClipTokens(strings.TrimSpace(m.Message), perTurn); m.Message == "" {
 			continue
 		}
-		if limit -= text.EstimateTokens(m.Content); limit < 0 {
+		if limit -= text.EstimateTokens(m.Message); limit < 0 {
 			break
 		}
-		if n := len(turns) - 1; n >= 0 && turns[n].Role == m.Role {
-			turns[n].Content = m.Content + "\n\n" + turns[n].Content
+		if n := len(turns) - 1; n >= 0 && turns[n].Type == m.Type {
+			turns[n].Message = m.Message + "\n\n" + turns[n].Message
 			continue
 		}
 		turns = append(turns, m)
 	}
-	if n := len(turns); n > 0 && turns[n-1].Role == RoleAssistant {
+	if n := len(turns); n > 0 && turns[n-1].Type == RoleAssistant {
 		turns = turns[:n-1]
 	}
 	slices.Reverse(turns)

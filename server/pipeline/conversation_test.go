@@ -44,7 +44,7 @@ func TestBefore(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
 			for _, m := range earlierTurns(wire.SearchRequest{Query: "and on staging?", MessageHistory: c.history}) {
-				got = append(got, m.Role+": "+m.Content)
+				got = append(got, m.Type+": "+m.Message)
 			}
 			if !slices.Equal(got, c.want) {
 				t.Errorf("got %q, want %q", got, c.want)
@@ -61,10 +61,10 @@ func TestBeforeIsBounded(t *testing.T) {
 	turns := earlierTurns(wire.SearchRequest{Query: "x", MessageHistory: append(history, said("user: x")...)})
 	total := 0
 	for _, m := range turns {
-		total += text.EstimateTokens(m.Content)
+		total += text.EstimateTokens(m.Message)
 	}
-	if total > historyTokens || total < historyTokens/2 || turns[0].Role != llm.RoleUser {
-		t.Errorf("%d turns of %d tokens, the first of %s", len(turns), total, turns[0].Role)
+	if total > historyTokens || total < historyTokens/2 || turns[0].Type != llm.RoleUser {
+		t.Errorf("%d turns of %d tokens, the first of %s", len(turns), total, turns[0].Type)
 	}
 }
 

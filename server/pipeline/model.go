@@ -38,7 +38,7 @@ const (
 type inquiry struct {
 	purpose  string
 	material any // for the prompt
-	turns    []llm.Message
+	turns    []wire.Message
 	// use handles the reply; it returns false if the reply is unusable.
 	use func(reply string) bool
 }
@@ -241,18 +241,15 @@ const maxUserTurns = 5
 
 // earlierTurns returns the conversation before the question: the messages up to the user's last one, which is left out
 // if it is the question itself. The types of messages are the names of the roles.
-func earlierTurns(s wire.SearchRequest) []llm.Message {
+func earlierTurns(s wire.SearchRequest) []wire.Message {
 	history := s.MessageHistory
 	last := lastOfUser(history)
 	if last >= 0 && sameQuery(history[last].Message, s.Query) {
 		last--
 	}
-	var turns []llm.Message
-	for _, m := range history[:last+1] {
-		if m.Type == llm.RoleUser || m.Type == llm.RoleAssistant {
-			turns = append(turns, llm.Message{Role: m.Type, Content: m.Message})
-		}
-	}
+	turns := slices.DeleteFunc(slices.Clone(history[:last+1]), func(m wire.Message) bool {
+		return m.Type != llm.RoleUser && m.Type != llm.RoleAssistant
+	})
 	return llm.Turns(turns, historyTokens, turnTokens)
 }
 

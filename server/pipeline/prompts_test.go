@@ -14,7 +14,7 @@ import (
 )
 
 // everyPrompt fills in every prompt with one foreign text in every place that has one.
-func everyPrompt(t *testing.T, foreign string) map[string][]llm.Message {
+func everyPrompt(t *testing.T, foreign string) map[string][]wire.Message {
 	t.Helper()
 	question := llm.QuoteText(foreign, questionTokens)
 	turns := llm.Quote([]string{text.ClipTokens(foreign, turnTokens), text.ClipTokens(foreign, turnTokens)})
@@ -44,7 +44,7 @@ func everyPrompt(t *testing.T, foreign string) map[string][]llm.Message {
 		}{question, []llm.Quoted{passage, passage}, maxSelected},
 		purposeClassify: surroundings{question, question, question, question, question},
 	}
-	prompts := map[string][]llm.Message{}
+	prompts := map[string][]wire.Message{}
 	for name, material := range all {
 		messages, err := llm.Prompt(promptFiles, name, material)
 		if err != nil {
@@ -74,10 +74,10 @@ func TestMaterialStaysWithinItsFence(t *testing.T) {
 	for _, foreign := range hostile() {
 		for name, messages := range everyPrompt(t, foreign) {
 			for i, m := range messages {
-				if got, want := withoutStrings(m.Content), withoutStrings(plain[name][i].Content); got != want {
+				if got, want := withoutStrings(m.Message), withoutStrings(plain[name][i].Message); got != want {
 					t.Errorf("%s with %.30q became\n%.2000s\nwant\n%s", name, foreign, got, want)
 				}
-				if !utf8.ValidString(m.Content) {
+				if !utf8.ValidString(m.Message) {
 					t.Errorf("%s with %.30q is not UTF-8", name, foreign)
 				}
 			}
@@ -103,15 +103,15 @@ func FuzzMaterialStaysWithinItsFence(f *testing.F) {
 
 func TestPromptsSayWhatTheyAreToSay(t *testing.T) {
 	for name, messages := range everyPrompt(t, "how do we roll back") {
-		if len(messages) != 2 || messages[0].Role != llm.RoleSystem || messages[1].Role != llm.RoleUser {
+		if len(messages) != 2 || messages[0].Type != llm.RoleSystem || messages[1].Type != llm.RoleUser {
 			t.Fatalf("%s: %+v", name, messages)
 		}
-		if !strings.Contains(messages[1].Content, `"how do we roll back"`) || strings.Contains(messages[0].Content, "roll back") {
+		if !strings.Contains(messages[1].Message, `"how do we roll back"`) || strings.Contains(messages[0].Message, "roll back") {
 			t.Errorf("%s does not hold its material where it belongs", name)
 		}
 		for _, m := range messages {
-			if strings.Contains(m.Content, "<no value>") || strings.Contains(m.Content, "{{") {
-				t.Errorf("%s was not filled in: %s", name, m.Content)
+			if strings.Contains(m.Message, "<no value>") || strings.Contains(m.Message, "{{") {
+				t.Errorf("%s was not filled in: %s", name, m.Message)
 			}
 		}
 	}

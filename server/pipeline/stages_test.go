@@ -56,7 +56,7 @@ func (c *chat) material(purpose string) string {
 	defer c.mutex.Unlock()
 	for _, r := range slices.Backward(c.asked) {
 		if r.Purpose == purpose {
-			return r.Messages[len(r.Messages)-1].Content
+			return r.Messages[len(r.Messages)-1].Message
 		}
 	}
 	return ""
@@ -267,7 +267,7 @@ func TestTheConversationIsToldInTurns(t *testing.T) {
 	for _, asked := range model.asked {
 		var roles []string
 		for _, m := range asked.Messages {
-			roles = append(roles, m.Role)
+			roles = append(roles, m.Type)
 		}
 		want := "system user"
 		if asked.Purpose == purposeRephrase || asked.Purpose == purposeKeywords {
@@ -322,7 +322,7 @@ func TestSectionsBesideTheQuestion(t *testing.T) {
 	classes := map[string]string{"a3": "0", "b3": "1", "c3": "0", "d3": "3"}
 	classify := func(_ context.Context, request llm.Request) (llm.Reply, error) {
 		for passage, reply := range classes {
-			if strings.Contains(request.Messages[1].Content, `<passage>"`+passage) {
+			if strings.Contains(request.Messages[1].Message, `<passage>"`+passage) {
 				return llm.Reply{Text: reply}, nil
 			}
 		}
