@@ -2,6 +2,7 @@ package directory
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -20,11 +21,9 @@ const OwnerEmail = "owner@localhost"
 const (
 	PermissionBasic            = "basic"
 	PermissionAdmin            = "admin"
-	PermissionCraftSandbox     = "craft_sandbox"
 	PermissionReadSearch       = "read:search"
 	PermissionReadChat         = "read:chat"
 	PermissionWriteChat        = "write:chat"
-	PermissionGenerateImage    = "generate:image"
 	PermissionLLMGateway       = "use:llm_gateway"
 	PermissionReadConnectors   = "read:connectors"
 	PermissionManageConnectors = "manage:connectors"
@@ -117,30 +116,21 @@ func ExternalGroupTerm(source, id string) string {
 
 // AllPermissions returns all permissions, the broadest first.
 func AllPermissions() []string {
-	return []string{
-		PermissionAdmin, PermissionBasic, PermissionCraftSandbox, PermissionReadSearch, PermissionReadChat,
-		PermissionWriteChat, PermissionGenerateImage, PermissionLLMGateway, PermissionReadConnectors,
-		PermissionManageConnectors, PermissionCreateTokens, PermissionAddAgents,
-	}
+	return strings.Fields(`admin basic craft_sandbox read:search read:chat write:chat generate:image use:llm_gateway
+		read:connectors manage:connectors create:user_api_keys add:agents`)
 }
 
 // Implied returns the permissions that a permission implies, without itself.
 func Implied(permission string) []string {
-	switch permission {
-	case PermissionAdmin:
+	if permission == PermissionAdmin {
 		return AllPermissions()[1:]
-	case PermissionBasic:
-		return []string{
-			PermissionReadSearch, PermissionReadChat, PermissionWriteChat, PermissionGenerateImage, PermissionLLMGateway,
-		}
-	case PermissionCraftSandbox:
-		return []string{PermissionReadSearch, PermissionGenerateImage, PermissionLLMGateway}
-	case PermissionWriteChat:
-		return []string{PermissionReadChat}
-	case PermissionManageConnectors:
-		return []string{PermissionReadConnectors}
 	}
-	return nil
+	return strings.Fields(map[string]string{
+		PermissionBasic:            "read:search read:chat write:chat generate:image use:llm_gateway",
+		"craft_sandbox":            "read:search generate:image use:llm_gateway",
+		PermissionWriteChat:        PermissionReadChat,
+		PermissionManageConnectors: PermissionReadConnectors,
+	}[permission])
 }
 
 // closure returns the known permissions with those that they imply, in the order of AllPermissions.

@@ -1,6 +1,7 @@
 package directory
 
 import (
+	"cmp"
 	"context"
 	"crypto/aes"
 	"crypto/cipher"
@@ -97,14 +98,12 @@ type TokenRequest struct {
 // of its user; an empty list and unknown scopes are refused. A token with a parent expires no later than its parent and
 // is revoked with it; the error is ErrUnauthenticated if the parent is no longer valid. The caller must check its
 // scopes.
-func (d *Directory) AddToken(ctx context.Context, request TokenRequest) (Token, string, error) {
-	token, err := d.newToken(&request)
-	if err != nil {
-		return Token{}, "", err
+func (d *Directory) AddToken(ctx context.Context, request TokenRequest) (token Token, secret string, err error) {
+	if token, err = d.newToken(&request); err != nil {
+		return token, "", err
 	}
-	secret, err := newSecret(request.Tenant)
-	if err != nil {
-		return Token{}, "", err
+	if secret, err = newSecret(request.Tenant); err != nil {
+		return token, "", err
 	}
 	err = d.In(ctx, request.Tenant).update("add a token", func(tx tenantTx) {
 		user := d.ensureUser(tx, token.Email, RoleBasic)
@@ -119,10 +118,7 @@ func (d *Directory) AddToken(ctx context.Context, request TokenRequest) (Token, 
 			tx.Exec("INSERT INTO token_parents (token_id, parent_id) VALUES (?, ?)", token.ID, request.Parent)
 		}
 	})
-	if err != nil {
-		return Token{}, "", err
-	}
-	return token, secret, nil
+	return token, secret, err
 }
 
 // insertToken stores a token without its secret, and sets its number and what is displayed of it.
@@ -148,25 +144,21 @@ func (tx tenantTx) limitToParent(parent int, user string, token *Token) {
 }
 
 // newToken validates a request, sets its defaults, and returns the token.
-func (d *Directory) newToken(request *TokenRequest) (Token, error) {
-	if request.Tenant == "" {
-		request.Tenant = DefaultTenant
-	}
-	if err := checkText("a token's name", request.Name, maxNameRunes); err != nil {
-		return Token{}, err
+func (d *Directory) newToken(request *TokenRequest) (token Token, err error) {
+	request.Tenant = cmp.Or(request.Tenant, DefaultTenant)
+	if err = checkText("a token's name", request.Name, maxNameRunes); err != nil {
+		return token, err
 	}
 	now := d.now().UTC().Truncate(time.Microsecond)
-	token := Token{Name: request.Name, Email: OwnerEmail, Scopes: request.Scopes, CreatedAt: now}
+	token = Token{Name: request.Name, Email: OwnerEmail, Scopes: request.Scopes, CreatedAt: now}
 	if request.Email != "" {
-		email, err := checkEmail(request.Email)
-		if err != nil {
-			return Token{}, err
+		if token.Email, err = checkEmail(request.Email); err != nil {
+			return token, err
 		}
-		token.Email = email
 	}
 	if days := request.Days; days != nil {
 		if *days < 1 || *days > maxTokenDays {
-			return Token{}, refuse("a token lasts between 1 and %d days, not %d", maxTokenDays, *days)
+			return token, refuse("a token lasts between 1 and %d days, not %d", maxTokenDays, *days)
 		}
 		token.ExpiresAt = time.Date(now.Year(), now.Month(), now.Day()+*days, 23, 59, 59, 999_999_000, time.UTC)
 	}
@@ -339,20 +331,20 @@ type SandboxRequest struct {
 func (d *Directory) EnsureSandboxToken(ctx context.Context, request SandboxRequest) (token Token, secret string, isNew bool, err error) {
 	aead, err := newAEAD(request.Key)
 	if err != nil {
-		return Token{}, "", false, err
+		return token, "", false, err
 	}
 	if request.Email == "" {
-		return Token{}, "", false, refuse("a sandbox token needs the address of its user")
+		return token, "", false, refuse("a sandbox token needs the address of its user")
 	}
 	made := TokenRequest{Tenant: request.Tenant, Name: sandboxName, Email: request.Email, Days: new(sandboxDays),
 		Scopes: []string{PermissionReadSearch}}
 	fresh, err := d.newToken(&made)
 	if err != nil {
-		return Token{}, "", false, err
+		return token, "", false, err
 	}
 	newest, err := newSecret(made.Tenant)
 	if err != nil {
-		return Token{}, "", false, err
+		return token, "", false, err
 	}
 	err = d.In(ctx, made.Tenant).update("ensure a sandbox token", func(tx tenantTx) {
 		user := d.ensureUser(tx, fresh.Email, RoleBasic)
@@ -368,10 +360,7 @@ func (d *Directory) EnsureSandboxToken(ctx context.Context, request SandboxReque
 		token, secret, isNew = fresh, newest, true
 		tx.replaceSandboxToken(user.ID, newest, &token, aead)
 	})
-	if err != nil {
-		return Token{}, "", false, err
-	}
-	return token, secret, isNew, nil
+	return token, secret, isNew, err
 }
 
 // newAEAD returns the cipher of a secret key. The key is random, so that one round of derivation is enough.
