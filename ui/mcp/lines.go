@@ -143,8 +143,8 @@ func (c *lineConnection) Read(ctx context.Context) (jsonrpc.Message, error) {
 
 // drain waits until the calls are answered, because the library cancels them at the end of the input.
 func (c *lineConnection) drain(ctx context.Context) {
-	timer := time.NewTimer(drainTime)
-	defer timer.Stop()
+	ctx, cancel := context.WithTimeout(ctx, drainTime)
+	defer cancel()
 	for {
 		c.mutex.Lock()
 		open := len(c.open)
@@ -154,8 +154,6 @@ func (c *lineConnection) drain(ctx context.Context) {
 		}
 		select {
 		case <-c.idle:
-		case <-timer.C:
-			return
 		case <-c.closed:
 			return
 		case <-ctx.Done():
