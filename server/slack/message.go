@@ -99,17 +99,16 @@ func (q query) admits(m slack.SearchMessage, at time.Time) bool {
 	if !q.since.IsZero() && at.Before(q.since) || !q.until.IsZero() && at.After(q.until) {
 		return false
 	}
-	isAuthor := func(asked string) bool { return strings.EqualFold(asked, m.User) || sameName(asked, m.Username) }
-	isChannel := func(asked string) bool { return strings.EqualFold(asked, m.Channel.Name) }
-	isPlace := func(asked string) bool { return field.Of(field.Place).Matches(placeOf(m), asked) }
-	if len(q.places) > 0 && !slices.ContainsFunc(q.places, isPlace) || slices.ContainsFunc(q.notPlaces, isPlace) {
-		return false
+	for id, has := range map[field.ID]func(asked string) bool{
+		field.Author: func(asked string) bool { return strings.EqualFold(asked, m.User) || sameName(asked, m.Username) },
+		field.Tag:    func(asked string) bool { return strings.EqualFold(channelIn(asked), m.Channel.Name) },
+		field.Place:  func(asked string) bool { return field.Of(field.Place).Matches(placeOf(m), asked) },
+	} {
+		if only := q.only[id]; len(only) > 0 && !slices.ContainsFunc(only, has) || slices.ContainsFunc(q.never[id], has) {
+			return false
+		}
 	}
-	if slices.ContainsFunc(q.notAuthors, isAuthor) || slices.ContainsFunc(q.notChannels, isChannel) {
-		return false
-	}
-	return (len(q.authors) == 0 || slices.ContainsFunc(q.authors, isAuthor)) &&
-		(len(q.channels) == 0 || slices.ContainsFunc(q.channels, isChannel))
+	return true
 }
 
 // sameName compares a requested name or address with a Slack name: "Jo Ortiz" and jo.ortiz@acme.com match jo.ortiz, and

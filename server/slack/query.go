@@ -31,18 +31,14 @@ type query struct {
 	broader string // with fewer words; empty if it would be the same
 
 	since, until time.Time // Slack filters by days, in an unknown time zone
-	authors      []string  // any of them; empty if Slack filters
-	channels     []string  // likewise
 
-	places []string // likewise
-
-	notAuthors, notChannels, notPlaces []string
+	// The values of which a message has one, or none. They are empty if Slack filters.
+	only, never [field.N][]string
 }
 
 // count returns how many messages to request.
 func (q query) count() int {
-	filters := slices.Concat(q.authors, q.channels, q.places, q.notAuthors, q.notChannels, q.notPlaces)
-	if q.since.IsZero() && q.until.IsZero() && len(filters) == 0 {
+	if filters := append(q.only[:], q.never[:]...); q.since.IsZero() && q.until.IsZero() && len(slices.Concat(filters...)) == 0 {
 		return wanted
 	}
 	return wantedFiltered
@@ -52,21 +48,25 @@ func (q query) count() int {
 // words, as in every other source.
 func queryOf(request wire.SearchRequest) (q query, inScope bool) {
 	for _, row := range field.All() {
-		given, excluded, rule := row.Of(request.Filters), row.Of(request.ExcludeFilters), rules[row.ID]
-		if len(given) > 0 && (rule.filter == nil || !rule.filter(&q, given)) ||
-			len(excluded) > 0 && rule.exclude != nil && !rule.exclude(&q, excluded) {
+		given := row.Of(request.Filters)
+		only, never := possible(row.ID, given), possible(row.ID, row.Of(request.ExcludeFilters))
+		isOfAll := row.ID == field.Source || row.ID == field.Type
+		if len(only) < len(given) && (row.ID == field.Tag || len(only) == 0) || isOfAll && len(never) > 0 {
 			return query{}, false
+		}
+		if !isOfAll {
+			q.only[row.ID], q.never[row.ID] = only, never
 		}
 	}
 	var filters []string
-	if len(q.channels) == 1 && isName(q.channels[0]) {
-		filters, q.channels = append(filters, "in:#"+q.channels[0]), nil
+	if tags := q.only[field.Tag]; len(tags) == 1 && isName(channelIn(tags[0])) {
+		filters, q.only[field.Tag] = append(filters, "in:#"+channelIn(tags[0])), nil
 	}
-	if len(q.places) == 1 && q.places[0][0] == '#' && isName(q.places[0][1:]) {
-		filters = append(filters, "in:"+q.places[0])
+	if places := q.only[field.Place]; len(places) == 1 && places[0][0] == '#' && isName(places[0][1:]) {
+		filters = append(filters, "in:"+places[0])
 	}
-	if len(q.authors) == 1 && isName(q.authors[0]) {
-		filters, q.authors = append(filters, "from:@"+q.authors[0]), nil
+	if authors := q.only[field.Author]; len(authors) == 1 && isName(authors[0]) {
+		filters, q.only[field.Author] = append(filters, "from:@"+authors[0]), nil
 	}
 	if request.TimeCutoff != nil {
 		q.since = request.TimeCutoff.Time
@@ -102,46 +102,29 @@ func queryOf(request wire.SearchRequest) (q query, inScope bool) {
 	return q, len(words)+len(phrases) > 0
 }
 
-// rule is how messages have a field. Its functions note what Slack's answer must be filtered by, and return false if no
-// message is left.
-type rule struct {
-	filter  func(*query, []string) bool // nil: messages do not have the field
-	exclude func(*query, []string) bool // nil: it excludes no message
-}
-
-var rules = [field.N]rule{
-	field.Source: {filter: func(_ *query, values []string) bool { return slices.Contains(values, sourceType) },
-		exclude: func(_ *query, values []string) bool { return !slices.Contains(values, sourceType) }},
-	field.Tag: {filter: func(q *query, values []string) bool {
-		q.channels = channels(values)
-		return len(q.channels) == len(values)
-	}, exclude: func(q *query, values []string) bool { q.notChannels = channels(values); return true }},
-	field.Author: {filter: func(q *query, values []string) bool { q.authors = values; return true },
-		exclude: func(q *query, values []string) bool { q.notAuthors = values; return true }},
-	field.Place: {filter: func(q *query, values []string) bool {
-		for _, value := range values {
-			if names := field.PlaceNames(value); len(names) > 0 && (names[0] == sourceType || names[0][0] == '#') {
-				q.places = append(q.places, value)
-			}
+// possible returns the values of a field that a message can have.
+func possible(id field.ID, values []string) []string {
+	return slices.DeleteFunc(slices.Clone(values), func(value string) bool {
+		switch id {
+		case field.Source:
+			return value != sourceType
+		case field.Type:
+			return !strings.EqualFold(strings.TrimSpace(value), documentType)
+		case field.Tag:
+			key, _, _ := strings.Cut(value, "=")
+			return !strings.EqualFold(key, ChannelKey)
+		case field.Place:
+			names := field.PlaceNames(value)
+			return len(names) == 0 || names[0] != sourceType && names[0][0] != '#'
 		}
-		return len(q.places) > 0
-	}, exclude: func(q *query, values []string) bool { q.notPlaces = values; return true }},
-	field.Type: {filter: func(_ *query, values []string) bool { return isMessage(values) },
-		exclude: func(_ *query, values []string) bool { return !isMessage(values) }},
+		return id != field.Author
+	})
 }
 
-// channels returns the channels among tags.
-func channels(tags []string) (names []string) {
-	for _, tag := range tags {
-		if key, value, _ := strings.Cut(tag, "="); strings.EqualFold(key, ChannelKey) {
-			names = append(names, strings.TrimPrefix(value, "#"))
-		}
-	}
-	return names
-}
-
-func isMessage(types []string) bool {
-	return slices.ContainsFunc(types, func(t string) bool { return strings.EqualFold(strings.TrimSpace(t), documentType) })
+// channelIn returns the channel of a tag.
+func channelIn(tag string) string {
+	_, name, _ := strings.Cut(tag, "=")
+	return strings.TrimPrefix(name, "#")
 }
 
 func day(t time.Time, shift int) string { return t.UTC().AddDate(0, 0, shift).Format(time.DateOnly) }
