@@ -369,7 +369,7 @@ func (x *Index) freeze(ctx context.Context) (copied *sql.DB, release func(), err
 	if err != nil {
 		return nil, nil, sqldb.Explain(fmt.Errorf("read the library: %w", err))
 	}
-	defer func() { _ = source.Close() }()
+	defer source.Close()
 	from := sqldb.Source{Context: ctx, Querier: source}
 	m, err := documents.ReadState(from)
 	if err != nil {
