@@ -28,7 +28,7 @@ func openSampleLibrary(t *testing.T) (index.Index, *directory.Directory) {
 			t.Error(err)
 		}
 	})
-	people, err := directory.Open(ctx, "", false)
+	people, err := directory.Open(ctx, "", false, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}

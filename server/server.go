@@ -212,7 +212,7 @@ func (s *Server) directory(ctx context.Context, create bool) (*directory.Directo
 		case s.options.Sample:
 			return s.openSamplePeople(ctx)
 		case s.pool != nil:
-			return directory.OpenServer(ctx, s.pool, directory.WithClock(s.options.Now))
+			return directory.OpenServer(ctx, s.pool, s.options.Now)
 		}
 		path := filepath.Join(s.options.Home, directoryFile)
 		found, err := exists(path)
@@ -222,14 +222,14 @@ func (s *Server) directory(ctx context.Context, create bool) (*directory.Directo
 		if !found && (!create || s.options.ReadOnly) {
 			return nil, errAbsent
 		}
-		return directory.Open(ctx, path, s.options.ReadOnly, directory.WithClock(s.options.Now))
+		return directory.Open(ctx, path, s.options.ReadOnly, s.options.Now)
 	}, &s.shared.emptyDirectory, func(ctx context.Context) (*directory.Directory, error) {
-		return directory.Open(ctx, "", true, directory.WithClock(s.options.Now))
+		return directory.Open(ctx, "", true, s.options.Now)
 	})
 }
 
 func (s *Server) openSamplePeople(ctx context.Context) (*directory.Directory, error) {
-	people, err := directory.Open(ctx, "", false, directory.WithClock(s.options.Now))
+	people, err := directory.Open(ctx, "", false, s.options.Now)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -110,7 +111,7 @@ func FuzzPersona(f *testing.F) {
 	bodySeeds(f, `{"name":"x","is_public":1,"users":["u"],"groups":["5",6],"document_ids":["",""],"search_start_date":"2026-01-01"}`,
 		`{"name":"HRBot\u200b","starter_messages":[{"name":"n","message":"m"},{"name":null,"message":5}]}`,
 		`{"name":"\u202ex","document_set_ids":[1e3,"1",null,{}],"tool_ids":[1.5]}`, `{"Name":"x"}`)
-	d, err := directory.Open(f.Context(), "", false)
+	d, err := directory.Open(f.Context(), "", false, time.Now)
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -94,14 +94,14 @@ func newWorld(t testing.TB) *world {
 func openStores(t testing.TB, path string, now func() time.Time) (*directory.Directory, func(tenant string) (*chat.Store, error)) {
 	t.Helper()
 	if !strings.HasPrefix(t.Name(), onPostgres) && !strings.HasPrefix(t.Name(), onWeaviate) {
-		people, err := directory.Open(t.Context(), path, false, directory.WithClock(now))
+		people, err := directory.Open(t.Context(), path, false, now)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return people, func(string) (*chat.Store, error) { return chat.Open(context.Background(), "", now) }
 	}
 	pool := postgrestest.Open(t, t.TempDir(), false) // without a server it skips the test
-	people, err := directory.OpenServer(t.Context(), pool, directory.WithClock(now))
+	people, err := directory.OpenServer(t.Context(), pool, now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 func TestCopy(t *testing.T) {
 	ctx, now := t.Context(), time.Now()
 	pool := postgrestest.Open(t, t.Name(), false)
-	people, err := directory.OpenServer(ctx, pool)
+	people, err := directory.OpenServer(ctx, pool, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}

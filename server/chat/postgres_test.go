@@ -43,7 +43,7 @@ func openAnywhere(t *testing.T, path string, now func() time.Time) (*Store, erro
 func onServer(t *testing.T, place string, now func() time.Time) (*Shared, error) {
 	t.Helper()
 	pool := postgrestest.Open(t, place, false)
-	if _, err := directory.OpenServer(t.Context(), pool); err != nil {
+	if _, err := directory.OpenServer(t.Context(), pool, time.Now); err != nil {
 		return nil, err
 	}
 	return OpenServer(t.Context(), pool, now)
@@ -53,7 +53,7 @@ func onServer(t *testing.T, place string, now func() time.Time) (*Shared, error)
 func TestTenantsAreApartOnAServer(t *testing.T) {
 	ctx, now := t.Context(), time.Now()
 	pool := postgrestest.Open(t, t.TempDir(), false)
-	people, err := directory.OpenServer(ctx, pool)
+	people, err := directory.OpenServer(ctx, pool, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,10 +60,7 @@ func DefaultAgent() Agent {
 // must not look like that of a public agent or of another agent of its owner; for an administrator's agent, only the
 // public agents of administrators count.
 func (v View) AddAgent(agent Agent) (Agent, error) {
-	if err := checkAgent(agent); err != nil {
-		return Agent{}, err
-	}
-	err := v.update("add agent "+agent.Name, func(tx tenantTx) {
+	err := v.update("add agent "+agent.Name, checkAgent(agent), func(tx tenantTx) {
 		tx.refuseMore(KindAgent, agent.OwnerID, MostAgents, "SELECT count(*) FROM agents WHERE owner_id = ?")
 		tx.Row(noTenant(v.Tenant), []any{&agent.ID}, `INSERT INTO agents (tenant_id, name, is_public, is_listed, owner_id,
 			created_at) SELECT id, ?, ?, ?, nullif(?, ''), ? FROM tenants WHERE id = ? RETURNING id`,
@@ -75,10 +72,7 @@ func (v View) AddAgent(agent Agent) (Agent, error) {
 
 // UpdateAgent replaces an agent, but not its owner. The rules for names are those of AddAgent.
 func (v View) UpdateAgent(agent Agent) (Agent, error) {
-	if err := checkAgent(agent); err != nil {
-		return Agent{}, err
-	}
-	err := v.update("change agent "+agent.Name, func(tx tenantTx) {
+	err := v.update("change agent "+agent.Name, checkAgent(agent), func(tx tenantTx) {
 		for _, table := range []string{"users", "groups", "document_sets", "documents", "files"} {
 			tx.Exec("DELETE FROM agent_"+table+" WHERE agent_id = ?", agent.ID)
 		}
@@ -123,16 +117,11 @@ func (tx tenantTx) storeAgent(agent *Agent) {
 }
 
 func checkAgent(agent Agent) error {
-	if err := checkText("an agent's name", agent.Name, maxNameRunes); err != nil {
-		return err
-	}
-	if err := checkAudience(agent.Audience); err != nil {
-		return err
-	}
 	starters, err := json.Marshal(agent.StarterMessages)
+	wrong := cmp.Or(checkText("an agent's name", agent.Name, maxNameRunes), checkAudience(agent.Audience), err)
 	switch {
-	case err != nil:
-		return fmt.Errorf("write starter messages: %w", err)
+	case wrong != nil:
+		return wrong
 	case len(agent.Description) > maxDescription:
 		return refuse("a description may have at most %d bytes", maxDescription)
 	case len(agent.SystemPrompt) > maxPrompt || len(agent.TaskPrompt) > maxPrompt:
@@ -179,11 +168,7 @@ func (v View) Agent(id int) (Agent, error) {
 		return DefaultAgent(), nil
 	}
 	agents, err := v.agents(visibleAgents("a.system_prompt", "a.task_prompt")+" AND a.id = ?4", id)
-	agent, err := sqldb.First(agents, err, fmt.Errorf("agent %d: %w", id, ErrNotFound))
-	if err != nil {
-		return agent, err
-	}
-	return agents[0], v.ReadDocuments(agents)
+	return sqldb.First(agents, cmp.Or(err, v.ReadDocuments(agents)), fmt.Errorf("agent %d: %w", id, ErrNotFound))
 }
 
 func (v View) agents(query string, args ...any) ([]Agent, error) {
@@ -228,10 +213,7 @@ func (v View) ReadDocuments(agents []Agent) error {
 // AgentAudience returns the audience of an agent.
 func (v View) AgentAudience(agent Agent) (Audience, error) {
 	all, err := v.audiences("agent", sqldb.JSON{V: []int{agent.ID}})
-	if err != nil {
-		return Audience{}, err
-	}
-	return all(agent.ID), nil
+	return all(agent.ID), err
 }
 
 // RemoveAgent removes an agent.

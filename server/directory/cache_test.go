@@ -231,7 +231,7 @@ func TestUseIsNotedOnce(t *testing.T) {
 }
 
 func BenchmarkAuthenticate(b *testing.B) {
-	d, err := Open(b.Context(), filepath.Join(b.TempDir(), "directory.db"), false)
+	d, err := Open(b.Context(), filepath.Join(b.TempDir(), "directory.db"), false, time.Now)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"quarry/client/wire"
 	"quarry/server/sqldb"
 )
 
@@ -104,13 +103,8 @@ func (v View) AddCredential(name, source string) (id int, err error) {
 
 // addOfSource adds a connector or credential, each kind to a table of its own.
 func (v View) addOfSource(kind Kind, name, source string) (id int, err error) {
-	if err := checkText(fmt.Sprintf("a %s's name", kind), name, maxConnectorName); err != nil {
-		return 0, err
-	}
-	if _, ok := wire.LookupSource(source); !ok {
-		return 0, refuse("unknown source %s", quote(source))
-	}
-	err = v.update(fmt.Sprintf("add %s %s", kind, name), func(tx tenantTx) {
+	wrong := cmp.Or(checkText(fmt.Sprintf("a %s's name", kind), name, maxConnectorName), checkSource(source))
+	err = v.update(fmt.Sprintf("add %s %s", kind, name), wrong, func(tx tenantTx) {
 		tx.Row(exists(kind, name), []any{&id}, fmt.Sprintf(`INSERT INTO %ss (tenant_id, name, source, created_at)
 			SELECT id, ?, ?, ? FROM tenants WHERE id = ? ON CONFLICT DO NOTHING RETURNING id`, kind),
 			name, source, v.now().UnixMicro(), v.Tenant)
@@ -133,12 +127,8 @@ func (v View) AddCCPair(request PairRequest) (id int, made bool, err error) {
 	if !slices.Contains(AccessTypes(), string(request.Access)) {
 		return 0, false, refuse("unknown access type %s", quote(string(request.Access)))
 	}
-	if request.Name != "" {
-		if err := checkText("a connector's name", request.Name, maxConnectorName); err != nil {
-			return 0, false, err
-		}
-	}
-	err = v.update("add connector-credential pair "+request.Name, func(tx tenantTx) {
+	wrong := checkText("a connector's name", cmp.Or(request.Name, "the connector's"), maxConnectorName)
+	err = v.update("add connector-credential pair "+request.Name, wrong, func(tx tenantTx) {
 		id, made = v.addCCPair(tx, request)
 	})
 	return id, made && err == nil, err
@@ -205,7 +195,7 @@ func (d *Directory) MarkSynced(ctx context.Context, pair CCPair) (still bool, er
 // RemoveCCPair removes the pair of that name, or an unpaired connector of that name. Its documents must then be
 // deleted.
 func (v View) RemoveCCPair(name string) error {
-	return v.update("remove connector "+name, func(tx tenantTx) {
+	return v.update("remove connector "+name, nil, func(tx tenantTx) {
 		id := 0
 		tx.Row(nil, []any{&id}, "SELECT id FROM cc_pairs WHERE tenant_id = ? AND name = ? AND NOT is_deleting",
 			v.Tenant, name)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"quarry/internal/testkit/postgrestest"
 )
@@ -17,7 +18,7 @@ func TestCopy(t *testing.T) {
 	pool := postgrestest.Open(t, t.Name(), false)
 	from := openFile(t)
 	fillEveryTable(t, from)
-	to, err := OpenServer(ctx, pool)
+	to, err := OpenServer(ctx, pool, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +67,7 @@ func TestEveryTableIsCopied(t *testing.T) {
 
 func openFile(t *testing.T) *Directory {
 	t.Helper()
-	d, err := Open(t.Context(), filepath.Join(t.TempDir(), "directory.db"), false)
+	d, err := Open(t.Context(), filepath.Join(t.TempDir(), "directory.db"), false, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}

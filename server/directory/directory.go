@@ -39,41 +39,32 @@ type Directory struct {
 	noting sync.Map // ids of tokens whose use is being recorded: only one request at a time waits for the writer
 }
 
-// Option is an option of Open.
-type Option func(*Directory)
-
-// WithClock sets the clock by which tokens expire; the default is time.Now.
-func WithClock(now func() time.Time) Option { return func(d *Directory) { d.now = now } }
-
 // Open opens the directory in the file at path, which it creates or migrates if necessary; without a path it is in
-// memory. Read-only, the file must exist and is not changed. Errors are those of sqlite.Open.
-func Open(ctx context.Context, path string, readOnly bool, options ...Option) (*Directory, error) {
+// memory. Read-only, the file must exist and is not changed. Tokens expire by now. Errors are those of sqlite.Open.
+func Open(ctx context.Context, path string, readOnly bool, now func() time.Time) (*Directory, error) {
 	db, err := sqlite.Open(ctx, sqlite.Options{Path: path, ReadOnly: readOnly,
 		Migrations: sqldb.Migrations(migrations, "migrations/sqlite")})
 	if err != nil {
 		return nil, fmt.Errorf("open the directory: %w", err)
 	}
-	return opened(db, options), nil
+	return opened(db, now), nil
 }
 
 // OpenServer opens the directory on a PostgreSQL server, where it creates or migrates its tables if necessary. Errors
 // are those of postgres.Pool.Store.
-func OpenServer(ctx context.Context, pool *postgres.Pool, options ...Option) (*Directory, error) {
+func OpenServer(ctx context.Context, pool *postgres.Pool, now func() time.Time) (*Directory, error) {
 	db, err := pool.Store(ctx, "directory", sqldb.Migrations(migrations, "migrations/postgres"))
 	if err != nil {
 		return nil, fmt.Errorf("open the directory: %w", err)
 	}
-	d := opened(db, options)
+	d := opened(db, now)
 	d.counts = sqldb.Opened(db.For("model tokens")) // counting changes nothing that is cached
 	return d, nil
 }
 
-func opened(db sqldb.DB, options []Option) *Directory {
-	d := newDirectory(sqldb.Opened(db), time.Now)
+func opened(db sqldb.DB, now func() time.Time) *Directory {
+	d := newDirectory(sqldb.Opened(db), now)
 	d.db = db
-	for _, option := range options {
-		option(d)
-	}
 	return d
 }
 
@@ -134,7 +125,11 @@ type tenantTx struct {
 	tenant string
 }
 
-func (v View) update(doing string, do func(tenantTx)) error {
+// update changes the tenant, unless the change is wrong.
+func (v View) update(doing string, wrong error, do func(tenantTx)) error {
+	if wrong != nil {
+		return wrong
+	}
 	return v.open.Update(v.ctx, doing, func(tx *sqldb.Tx) { do(tenantTx{tx, v.Tenant}) })
 }
 

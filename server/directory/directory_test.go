@@ -38,7 +38,7 @@ func (c *clock) advance(d time.Duration) {
 func open(t *testing.T, path string, readOnly bool) (*Directory, *clock) {
 	t.Helper()
 	c := &clock{now: time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)}
-	d, err := openAnywhere(t, path, readOnly, WithClock(c.Now))
+	d, err := openAnywhere(t, path, readOnly, c.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -418,7 +418,7 @@ func TestAgentsAndSets(t *testing.T) {
 
 func TestReadOnly(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "directory.db")
-	if _, err := Open(t.Context(), path, true); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := Open(t.Context(), path, true, time.Now); !errors.Is(err, fs.ErrNotExist) {
 		t.Fatalf("a missing directory: %v", err)
 	}
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {

@@ -29,11 +29,8 @@ type Membership struct {
 // AddGroup creates a group of users and connector-credential pairs, given by ids. The error is an ExistsError if the
 // name looks like that of another group.
 func (v View) AddGroup(name string, users []string, pairs []int) (Group, error) {
-	if err := checkText("a group's name", name, maxGroupName); err != nil {
-		return Group{}, err
-	}
 	id := 0
-	err := v.update("add group "+name, func(tx tenantTx) {
+	err := v.update("add group "+name, checkText("a group's name", name, maxGroupName), func(tx tenantTx) {
 		tx.refuseLookalike(KindGroup, name, "SELECT name FROM user_groups WHERE tenant_id = ?", v.Tenant)
 		tx.Row(missing(KindTenant, quote(v.Tenant)), []any{&id}, `INSERT INTO user_groups (tenant_id, name, created_at)
 			SELECT id, ?, ? FROM tenants WHERE id = ? RETURNING id`, name, v.now().UnixMicro(), v.Tenant)
@@ -62,12 +59,8 @@ type GroupChange struct {
 
 // ChangeGroup changes a group. The documents of its connectors must then be updated.
 func (v View) ChangeGroup(id int, change GroupChange) (Group, error) {
-	if change.Name != "" {
-		if err := checkText("a group's name", change.Name, maxGroupName); err != nil {
-			return Group{}, err
-		}
-	}
-	err := v.update(fmt.Sprintf("change group %d", id), func(tx tenantTx) {
+	wrong := checkText("a group's name", cmp.Or(change.Name, "as it is"), maxGroupName)
+	err := v.update(fmt.Sprintf("change group %d", id), wrong, func(tx tenantTx) {
 		tx.refuseLookalike(KindGroup, change.Name, "SELECT name FROM user_groups WHERE tenant_id = ? AND id <> ?",
 			v.Tenant, id)
 		tx.Change(missing(KindGroup, id), `UPDATE user_groups SET name = coalesce(nullif(?, ''), name)
@@ -116,7 +109,7 @@ func (v View) groups(where string, args ...any) ([]Group, error) {
 
 // RemoveGroup removes a group. The documents of its connectors must then be updated.
 func (v View) RemoveGroup(id int) error {
-	return v.update(fmt.Sprintf("remove group %d", id), func(tx tenantTx) {
+	return v.update(fmt.Sprintf("remove group %d", id), nil, func(tx tenantTx) {
 		tx.markPairsOfGroup(id)
 		tx.Change(missing(KindGroup, id), "DELETE FROM user_groups WHERE id = ? AND tenant_id = ?", id, v.Tenant)
 	})
@@ -140,10 +133,14 @@ func (v View) LeaveExternalGroup(group ExternalGroup, email string) error {
 }
 
 func checkExternalGroup(group ExternalGroup) error {
-	if _, ok := wire.LookupSource(group.Source); !ok {
-		return refuse("unknown source %s", quote(group.Source))
+	return cmp.Or(checkSource(group.Source), checkText("a group's id", group.ID, maxExternalID))
+}
+
+func checkSource(source string) error {
+	if _, ok := wire.LookupSource(source); !ok {
+		return refuse("unknown source %s", quote(source))
 	}
-	return checkText("a group's id", group.ID, maxExternalID)
+	return nil
 }
 
 // maxExternalID bounds the id of a group of another system, in characters.

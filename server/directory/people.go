@@ -1,6 +1,7 @@
 package directory
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,16 +39,9 @@ type User struct {
 }
 
 // AddUser creates a user. An existing user is returned unchanged, whatever their role.
-func (v View) AddUser(email string, role Role) (User, error) {
-	email, err := checkEmail(email)
-	if err != nil {
-		return User{}, err
-	}
-	if err := checkRole(role); err != nil {
-		return User{}, err
-	}
-	var user User
-	err = v.update("add user "+email, func(tx tenantTx) { user = v.ensureUser(tx, email, role) })
+func (v View) AddUser(email string, role Role) (user User, err error) {
+	email, err = checkEmail(email)
+	err = v.update("add user "+email, cmp.Or(err, checkRole(role)), func(tx tenantTx) { user = v.ensureUser(tx, email, role) })
 	return user, err
 }
 
@@ -109,14 +103,8 @@ func userColumns(u *User) []any {
 
 // JoinExternalGroup adds a user to a group of another system. It creates a basic user if there is none.
 func (v View) JoinExternalGroup(group ExternalGroup, email string) error {
-	if err := checkExternalGroup(group); err != nil {
-		return err
-	}
 	email, err := checkEmail(email)
-	if err != nil {
-		return err
-	}
-	return v.update("add "+email+" to group "+group.Source+":"+group.ID, func(tx tenantTx) {
+	return v.update("add "+email+" to group "+group.Source+":"+group.ID, cmp.Or(checkExternalGroup(group), err), func(tx tenantTx) {
 		user := v.ensureUser(tx, email, RoleBasic)
 		tx.Exec(`INSERT INTO external_group_members (user_id, source, external_id) VALUES (?, ?, ?)
 			ON CONFLICT DO NOTHING`, user.ID, group.Source, externalID(group.ID))

@@ -3,6 +3,7 @@ package directory
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"quarry/internal/testkit/postgrestest"
 )
@@ -32,13 +33,13 @@ func TestOnPostgres(t *testing.T) {
 }
 
 // openAnywhere opens a directory in a file, or in TestOnPostgres the schema that stands for the file.
-func openAnywhere(t *testing.T, path string, readOnly bool, options ...Option) (*Directory, error) {
+func openAnywhere(t *testing.T, path string, readOnly bool, now func() time.Time) (*Directory, error) {
 	t.Helper()
 	if !strings.HasPrefix(t.Name(), onPostgres) {
-		return Open(t.Context(), path, readOnly, options...)
+		return Open(t.Context(), path, readOnly, now)
 	}
 	if path == "" {
 		path = t.TempDir()
 	}
-	return OpenServer(t.Context(), postgrestest.Open(t, path, readOnly), options...)
+	return OpenServer(t.Context(), postgrestest.Open(t, path, readOnly), now)
 }

@@ -32,10 +32,7 @@ type SetDetails struct {
 // changed.
 func (v View) EnsureDocumentSet(name string) error {
 	set := DocumentSet{Name: name, Public: true}
-	if err := checkSet(set); err != nil {
-		return err
-	}
-	return v.update("add document set "+name, func(tx tenantTx) {
+	return v.update("add document set "+name, checkSet(set), func(tx tenantTx) {
 		v.insertSet(tx, set, true)
 		tx.findSet(&set, noTenant(v.Tenant))
 	})
@@ -71,10 +68,7 @@ func (v View) insertSet(tx tenantTx, set DocumentSet, automatic bool) (id int) {
 // CreateDocumentSet creates a document set and returns its id. The error is an ExistsError if the name looks like that
 // of another set. The documents of its connectors must then be updated.
 func (v View) CreateDocumentSet(details SetDetails) (id int, err error) {
-	if err := checkDetails(details); err != nil {
-		return 0, err
-	}
-	err = v.update("add document set "+details.Name, func(tx tenantTx) {
+	err = v.update("add document set "+details.Name, checkDetails(details), func(tx tenantTx) {
 		tx.refuseLookalike(KindDocumentSet, details.Name, "SELECT name FROM document_sets WHERE tenant_id = ?", v.Tenant)
 		if id = v.insertSet(tx, details.DocumentSet, false); id == 0 {
 			tx.Fail(missing(KindTenant, quote(v.Tenant)))
@@ -102,10 +96,7 @@ func (tx tenantTx) fillSet(details SetDetails) {
 // UpdateDocumentSet replaces a document set. The documents of its connectors, and of those that it had, must then be
 // updated.
 func (v View) UpdateDocumentSet(details SetDetails) error {
-	if err := checkDetails(details); err != nil {
-		return err
-	}
-	return v.update("change document set "+details.Name, func(tx tenantTx) {
+	return v.update("change document set "+details.Name, checkDetails(details), func(tx tenantTx) {
 		tx.refuseLookalike(KindDocumentSet, details.Name,
 			"SELECT name FROM document_sets WHERE tenant_id = ? AND id <> ?", v.Tenant, details.ID)
 		tx.markSetChanged(details.ID)
@@ -127,7 +118,7 @@ func (tx tenantTx) markSetChanged(id int) {
 // RemoveDocumentSet removes a document set, but not its documents. A set of an agent is refused: without it the agent
 // would search everything. The documents of its connectors must then be updated.
 func (v View) RemoveDocumentSet(name string) error {
-	return v.update("remove document set "+name, func(tx tenantTx) {
+	return v.update("remove document set "+name, nil, func(tx tenantTx) {
 		set, agent := DocumentSet{Name: name}, ""
 		tx.findSet(&set, missing(KindDocumentSet, quote(name)))
 		tx.Row(nil, []any{&agent}, `SELECT a.name FROM agents a JOIN agent_document_sets s ON s.agent_id = a.id

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"quarry/server/fault"
 )
@@ -24,7 +25,7 @@ func addSet(t *testing.T, d *Directory, tenant string, set DocumentSet) {
 
 func TestForgetDocumentSet(t *testing.T) {
 	ctx := t.Context()
-	d := must[*Directory](t)(openAnywhere(t, "", false))
+	d := must[*Directory](t)(openAnywhere(t, "", false, time.Now))
 	t.Cleanup(func() { _ = d.Close() })
 	if err := d.AddTenant(ctx, "acme"); err != nil {
 		t.Fatal(err)
@@ -54,7 +55,7 @@ func TestForgetDocumentSet(t *testing.T) {
 			t.Errorf("%s: %q are left, want %q", tenant, left, want)
 		}
 	}
-	reader := must[*Directory](t)(Open(ctx, "", true))
+	reader := must[*Directory](t)(Open(ctx, "", true, time.Now))
 	t.Cleanup(func() { _ = reader.Close() })
 	if err := reader.In(ctx, DefaultTenant).ForgetDocumentSet("plain"); !errors.Is(err, fault.ErrReadOnly) {
 		t.Errorf("read-only: %v", err)

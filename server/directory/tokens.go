@@ -99,13 +99,9 @@ type TokenRequest struct {
 // is revoked with it; the error is ErrUnauthenticated if the parent is no longer valid. The caller must check its
 // scopes.
 func (d *Directory) AddToken(ctx context.Context, request TokenRequest) (token Token, secret string, err error) {
-	if token, err = d.newToken(&request); err != nil {
-		return token, "", err
-	}
-	if secret, err = newSecret(request.Tenant); err != nil {
-		return token, "", err
-	}
-	err = d.In(ctx, request.Tenant).update("add a token", func(tx tenantTx) {
+	token, err = d.newToken(&request)
+	secret = newSecret(request.Tenant)
+	err = d.In(ctx, request.Tenant).update("add a token", err, func(tx tenantTx) {
 		user := d.ensureUser(tx, token.Email, RoleBasic)
 		// Tokens made with one that has ended have ended, too, and go with it.
 		tx.Exec("DELETE FROM tokens WHERE user_id = ? AND kind = ? AND (is_revoked OR expires_at <= ?)",
@@ -178,16 +174,14 @@ func checkScopes(scopes []string) error {
 }
 
 // newSecret returns a new secret, which contains the tenant unless it is the default one.
-func newSecret(tenant string) (string, error) {
+func newSecret(tenant string) string {
 	random := make([]byte, tokenRandomBytes)
-	if _, err := rand.Read(random); err != nil {
-		return "", fmt.Errorf("make a token: %w", err)
-	}
+	_, _ = rand.Read(random)
 	secret := base64.RawURLEncoding.EncodeToString(random)
 	if tenant != DefaultTenant {
 		secret = url.QueryEscape(tenant) + "." + secret
 	}
-	return tokenPrefix + secret, nil
+	return tokenPrefix + secret
 }
 
 func hash(secret string) string {
@@ -330,23 +324,14 @@ type SandboxRequest struct {
 // valid one is returned again; otherwise, or with Renew, a new one replaces it. After an error nothing has changed.
 func (d *Directory) EnsureSandboxToken(ctx context.Context, request SandboxRequest) (token Token, secret string, isNew bool, err error) {
 	aead, err := newAEAD(request.Key)
-	if err != nil {
-		return token, "", false, err
-	}
 	if request.Email == "" {
-		return token, "", false, refuse("a sandbox token needs the address of its user")
+		err = cmp.Or(err, refuse("a sandbox token needs the address of its user"))
 	}
 	made := TokenRequest{Tenant: request.Tenant, Name: sandboxName, Email: request.Email, Days: new(sandboxDays),
 		Scopes: []string{PermissionReadSearch}}
-	fresh, err := d.newToken(&made)
-	if err != nil {
-		return token, "", false, err
-	}
-	newest, err := newSecret(made.Tenant)
-	if err != nil {
-		return token, "", false, err
-	}
-	err = d.In(ctx, made.Tenant).update("ensure a sandbox token", func(tx tenantTx) {
+	fresh, wrong := d.newToken(&made)
+	newest := newSecret(made.Tenant)
+	err = d.In(ctx, made.Tenant).update("ensure a sandbox token", cmp.Or(err, wrong), func(tx tenantTx) {
 		user := d.ensureUser(tx, fresh.Email, RoleBasic)
 		if !user.Active {
 			tx.Fail(refuse("user %s is deactivated", quote(user.Email)))
