@@ -46,17 +46,17 @@ func (l *loader) check() error {
 		{"embeddings.mode", oneOf(c.Embeddings.Mode, MeaningAuto, MeaningOn, MeaningOff)},
 		{"embeddings.weight", refuseIf(!(c.Embeddings.Weight > 0 && c.Embeddings.Weight <= 10),
 			"is not above 0 and at most 10")},
-		{"embeddings.base_url", optionalURL(&c.Embeddings.BaseURL)},
+		{"embeddings.base_url", spell(&c.Embeddings.BaseURL, wire.ServerURL)},
 		{"embeddings.path", refuseIf(c.Embeddings.Path != "" && c.Embeddings.BaseURL != "",
 			"cannot be combined with embeddings.base_url")},
-		{"embeddings.path", l.resolve(&c.Embeddings.Path)},
+		{"embeddings.path", spell(&c.Embeddings.Path, l.resolve)},
 		{"embeddings.query_prefix", checkPrefix(c.Embeddings.QueryPrefix)},
 		{"embeddings.document_prefix", checkPrefix(c.Embeddings.DocumentPrefix)},
 		{"http.hosts", checkHosts(c.HTTP.Hosts)},
 		{"http.metrics", oneOf(c.HTTP.Metrics, MetricsToken, MetricsOpen)},
-		{"ssh.authorized_keys", l.resolve(&c.SSH.AuthorizedKeys)},
+		{"ssh.authorized_keys", spell(&c.SSH.AuthorizedKeys, l.resolve)},
 		{"index.engine", checkEngine(c.Index.Engine)},
-		{"index.weaviate.ca", l.resolve(&c.Index.Weaviate.CA)},
+		{"index.weaviate.ca", spell(&c.Index.Weaviate.CA, l.resolve)},
 		{"directory.url", checkDatabase(c.Directory.URL)},
 	})
 	for _, test := range []func() error{l.checkProfiles, l.checkKeys, l.checkProviders, l.checkActive, l.checkModels} {
@@ -79,9 +79,9 @@ func (l *loader) checkProfiles() error {
 		}
 		err := l.first(group, []check{
 			{"kind", oneOf(p.Kind, "", KindOnyx, KindSlack)},
-			{"server_url", optionalURL(&p.ServerURL)},
-			{"api_prefix", optionalPrefix(&p.APIPrefix)},
-			{"library", l.resolve(&p.Library)},
+			{"server_url", spell(&p.ServerURL, wire.ServerURL)},
+			{"api_prefix", spell(p.APIPrefix, wire.APIPrefix)},
+			{"library", spell(&p.Library, l.resolve)},
 			{"search_also", c.checkSearchAlso(p)},
 		})
 		if err != nil {
@@ -155,7 +155,7 @@ func (l *loader) checkProviders() error {
 	for name, p := range providers {
 		err := l.first("llm.providers", []check{
 			{name, CheckName(name)},
-			{name + ".base_url", optionalURL(&p.BaseURL)},
+			{name + ".base_url", spell(&p.BaseURL, wire.ServerURL)},
 			{name, refuseIf(p.BaseURL == "", "has no base_url")},
 		})
 		if err != nil {
@@ -246,23 +246,15 @@ func oneOf(value string, allowed ...string) error {
 	return fmt.Errorf("is %q, not one of %s", clip(value), strings.Join(allowed, ", "))
 }
 
-func optionalURL(address *string) error {
-	if *address == "" {
+// spell gives a value, if there is one, its one spelling.
+func spell(value *string, spelling func(string) (string, error)) error {
+	if value == nil || *value == "" {
 		return nil
 	}
-	checked, err := wire.ServerURL(*address)
+	spelt, err := spelling(*value)
 	if err == nil {
-		*address = checked
+		*value = spelt
 	}
-	return err
-}
-
-func optionalPrefix(prefix **string) error {
-	if *prefix == nil {
-		return nil
-	}
-	checked, err := wire.APIPrefix(**prefix)
-	*prefix = &checked
 	return err
 }
 
@@ -308,17 +300,6 @@ func checkDatabase(address Secret) error {
 		return errors.New("is not the address of a database such as postgres://db.example.com/quarry")
 	}
 	return nil
-}
-
-func (l *loader) resolve(path *string) error {
-	if *path == "" {
-		return nil
-	}
-	resolved, err := absolute(*path, l.home, l.configDir())
-	if err == nil {
-		*path = resolved
-	}
-	return err
 }
 
 // DefaultAPIPrefix is where a normal Onyx deployment exposes its API.
@@ -386,19 +367,19 @@ func ParseAgent(text string) (agent wire.Agent, err error) {
 	return wire.Agent{Name: text}, nil
 }
 
-// absolute resolves a path of the configuration: "~" is the home folder, and relative paths start at base.
-func absolute(path, home, base string) (string, error) {
+// resolve resolves a path of the configuration: "~" is the home folder, and relative paths start at the file's.
+func (l *loader) resolve(path string) (string, error) {
 	if strings.ContainsRune(path, 0) {
 		return "", errors.New("not a path")
 	}
 	if rest, tilde := strings.CutPrefix(path, "~"); tilde && (rest == "" || rest[0] == '/' || rest[0] == '\\') {
-		if home == "" {
+		if l.home == "" {
 			return "", errors.New("the home folder (~) is unknown")
 		}
-		return filepath.Join(home, rest), nil
+		return filepath.Join(l.home, rest), nil
 	}
 	if !filepath.IsAbs(path) {
-		path = filepath.Join(base, path)
+		path = filepath.Join(l.configDir(), path)
 	}
 	return filepath.Clean(path), nil
 }

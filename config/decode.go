@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-viper/mapstructure/v2"
+	"go.mau.fi/util/exslices"
 	"go.yaml.in/yaml/v3"
 
 	"quarry/client/wire"
@@ -217,14 +218,11 @@ func keysOf(group reflect.Type, path string) []Key {
 
 // hasNames reports whether the keys of a group are names that the user chose.
 func hasNames(group string) bool {
-	return group == "profiles" || group == "keys" || group == "llm.providers"
+	return text.IsAmong(group, "profiles keys llm.providers")
 }
 
 func joinKey(group, name string) string {
-	if group == "" {
-		return name
-	}
-	return group + "." + name
+	return strings.TrimPrefix(group+"."+name, ".")
 }
 
 // unknownKey names the nearest key of the same group, or else of all.
@@ -237,10 +235,10 @@ func (l *loader) unknownKey(path string, file reflect.Type) *Error {
 	if dot := strings.LastIndexByte(group, '.'); dot >= 0 && hasNames(group[:dot]) {
 		pattern = group[:dot] + ".<name>"
 	}
-	var all, siblings []string
-	for _, k := range keysOf(file, "") {
-		all = append(all, k.Path)
-		sibling, inGroup := strings.CutPrefix(k.Path, joinKey(pattern, ""))
+	var siblings []string
+	all := pathsOf(keysOf(file, ""))
+	for _, path := range all {
+		sibling, inGroup := strings.CutPrefix(path, joinKey(pattern, ""))
 		if inGroup && !strings.Contains(sibling, ".") {
 			siblings = append(siblings, sibling)
 		}
@@ -267,10 +265,7 @@ func nearestKey(path string, known []string) string {
 		return best
 	}
 	last := func(key string) string { return key[strings.LastIndexByte(key, '.')+1:] }
-	tails := make([]string, len(known))
-	for i, key := range known {
-		tails[i] = last(key)
-	}
+	tails := exslices.CastFunc(known, last)
 	if best := wire.Nearest(last(path), tails); best != "" {
 		return known[slices.Index(tails, best)]
 	}
@@ -437,15 +432,22 @@ func isNull(node *yaml.Node) bool {
 
 // child finds the value of a key in a mapping; nil if it is not there.
 func child(mapping *yaml.Node, key string) *yaml.Node {
-	if mapping == nil || mapping.Kind != yaml.MappingNode {
-		return nil
-	}
-	for i := 0; i < len(mapping.Content); i += 2 {
-		if mapping.Content[i].Value == key {
-			return mapping.Content[i+1]
-		}
+	if i := indexOf(mapping, key); i >= 0 {
+		return mapping.Content[i+1]
 	}
 	return nil
+}
+
+// indexOf returns where a mapping has a key, or -1.
+func indexOf(mapping *yaml.Node, key string) int {
+	if mapping != nil && mapping.Kind == yaml.MappingNode {
+		for i := 0; i < len(mapping.Content); i += 2 {
+			if mapping.Content[i].Value == key {
+				return i
+			}
+		}
+	}
+	return -1
 }
 
 // clip shortens a foreign text and puts it on one line inside a message.

@@ -145,7 +145,7 @@ func (c *Config) checkNew(request NewProfile) error {
 	if err := CheckName(p.Name); err != nil {
 		return bad(err, "choose another name for the profile")
 	}
-	if err := optionalURL(&p.ServerURL); err != nil {
+	if err := spell(&p.ServerURL, wire.ServerURL); err != nil {
 		return bad(fmt.Errorf("server_url %w", err), "use an address such as https://onyx.example.com")
 	}
 	if err := CheckToken(request.Typed.Reveal()); err != nil {
@@ -218,10 +218,7 @@ func (c *Config) verify(data []byte) (*tree, error) {
 // fill writes the keys of a profile as SaveProfile describes.
 func fill(entry *yaml.Node, request NewProfile, token TokenPlace) {
 	p := request.Profile
-	var keys []string
-	for _, k := range keysOf(reflect.TypeFor[Profile](), "") {
-		keys = append(keys, k.Path)
-	}
+	keys := pathsOf(keysOf(reflect.TypeFor[Profile](), ""))
 	if !sameServer(child(entry, "server_url"), p.ServerURL) || !sameKind(child(entry, "kind"), p.Kind) {
 		for _, key := range keys {
 			if key != "server_url" {
@@ -301,14 +298,8 @@ func set(mapping *yaml.Node, key, value string) {
 }
 
 func remove(mapping *yaml.Node, key string) {
-	if mapping == nil {
-		return
-	}
-	for i := 0; i < len(mapping.Content); i += 2 {
-		if mapping.Content[i].Value == key {
-			mapping.Content = append(mapping.Content[:i:i], mapping.Content[i+2:]...)
-			return
-		}
+	if i := indexOf(mapping, key); i >= 0 {
+		mapping.Content = append(mapping.Content[:i:i], mapping.Content[i+2:]...)
 	}
 }
 
@@ -360,25 +351,32 @@ func ReplaceFile(path string, data []byte) error {
 		path = target
 	}
 	folder := filepath.Dir(path)
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return err
+	temporary, err := WriteTemporary(folder, data)
+	defer os.Remove(temporary) // unless it was renamed
+	if err == nil {
+		err = os.Rename(temporary, path)
 	}
-	temporary, err := os.CreateTemp(folder, ".quarry-*.tmp") // made with mode 0600
 	if err != nil {
 		return err
 	}
-	defer os.Remove(temporary.Name()) // unless it was renamed
-	_, err = temporary.Write(data)
-	if err == nil {
-		err = temporary.Sync()
-	}
-	if err = errors.Join(err, temporary.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(temporary.Name(), path); err != nil {
-		return err
-	}
 	return syncFolder(folder)
+}
+
+// WriteTemporary writes a new file in a folder, which it creates, for its owner only, and returns its path. After an
+// error the file may exist.
+func WriteTemporary(folder string, data []byte) (path string, err error) {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", err
+	}
+	file, err := os.CreateTemp(folder, ".quarry-*.tmp") // made with mode 0600
+	if err != nil {
+		return "", err
+	}
+	_, err = file.Write(data)
+	if err == nil {
+		err = file.Sync()
+	}
+	return file.Name(), errors.Join(err, file.Close())
 }
 
 // syncFolder makes a rename durable; Windows has no such call and needs none.

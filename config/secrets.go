@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 	"unicode"
@@ -267,18 +266,9 @@ func SystemKeyring(env Env) Keyring {
 
 // keyringAvailable checks for a message bus, because the keyring library would start one.
 func keyringAvailable(env Env) bool {
-	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
-		return true
-	}
-	if env.Get("DBUS_SESSION_BUS_ADDRESS") != "" {
-		return true
-	}
 	folder := env.Get("XDG_RUNTIME_DIR")
-	if folder == "" {
-		return false
-	}
 	_, err := os.Stat(filepath.Join(folder, "bus"))
-	return err == nil
+	return !unixFolders() || env.Get("DBUS_SESSION_BUS_ADDRESS") != "" || folder != "" && err == nil
 }
 
 type systemKeyring struct{}

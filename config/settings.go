@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"go.mau.fi/util/exslices"
 	"go.yaml.in/yaml/v3"
 
 	"quarry/client/wire"
@@ -167,21 +168,11 @@ func textOf(value reflect.Value) string {
 		return value.String()
 	case []string:
 		return strings.Join(value, ",")
-	case *string:
-		if value == nil {
-			return ""
-		}
-		return *value
-	case bool:
-		if !value {
-			return ""
-		}
-	case int:
-		if value == 0 {
-			return ""
-		}
 	}
-	return fmt.Sprint(value.Interface())
+	if value.IsZero() {
+		return ""
+	}
+	return fmt.Sprint(reflect.Indirect(value))
 }
 
 // LookupKey describes a key by its path with the names that the user chose, such as profiles.work.token. An unknown one
@@ -191,21 +182,21 @@ func LookupKey(path string) (Key, error) {
 	parts := splitPath(path)
 	at := slices.IndexFunc(known, func(k Key) bool {
 		pattern := strings.Split(k.Path, ".")
-		return len(pattern) == len(parts) && !slices.ContainsFunc(parts, func(part string) bool { return part == "" }) &&
+		return !slices.Contains(parts, "") &&
 			slices.EqualFunc(pattern, parts, func(p, part string) bool { return p == part || strings.HasPrefix(p, "<") })
 	})
 	if at >= 0 {
 		return known[at], nil
 	}
-	paths := make([]string, len(known))
-	for i, k := range known {
-		paths[i] = k.Path
-	}
 	fix := "See: quarry help configuration"
-	if near := wire.Nearest(path, paths); near != "" {
+	if near := wire.Nearest(path, pathsOf(known)); near != "" {
 		fix = fmt.Sprintf("did you mean %s? %s", near, fix)
 	}
 	return Key{}, &Error{Problem: "unknown key " + strconv.Quote(clip(path)), Fix: fix, Exit: ExitUsage}
+}
+
+func pathsOf(keys []Key) []string {
+	return exslices.CastFunc(keys, func(k Key) string { return k.Path })
 }
 
 // splitPath splits a path at its dots. The name of an action can have some.

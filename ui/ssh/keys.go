@@ -256,28 +256,18 @@ func makeHostKey(path string) (err error) {
 	if err != nil {
 		return fmt.Errorf("write a key: %w", err)
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("create the folder of the key: %w", err)
-	}
-	file, err := os.CreateTemp(filepath.Dir(path), ".host_key-*") // creates with mode 0600
+	file, err := config.WriteTemporary(filepath.Dir(path), pem.EncodeToMemory(block))
+	defer os.Remove(file)
 	if err != nil {
 		return fmt.Errorf("write a key: %w", err)
 	}
-	defer os.Remove(file.Name())
-	_, err = file.Write(pem.EncodeToMemory(block))
-	if err == nil {
-		err = file.Sync()
-	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", file.Name(), err)
-	}
-	if err := os.Link(file.Name(), path); err == nil || errors.Is(err, fs.ErrExist) {
+	if err := os.Link(file, path); err == nil || errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	if _, err := os.Lstat(path); err == nil { // a broken link
 		return fs.ErrExist
 	}
-	return os.Rename(file.Name(), path) // without hard links; two servers rarely start at once
+	return os.Rename(file, path) // without hard links; two servers rarely start at once
 }
 
 // readSecret reads a file that only its owner may read.
