@@ -52,6 +52,14 @@ func (c *Client) ResolveAgent(ctx context.Context, name string, usual wire.Agent
 	return &id, err
 }
 
+// SearchAs is Search with the agent that a query names, or else the usual one.
+func (c *Client) SearchAs(ctx context.Context, request wire.SearchRequest, name string, usual wire.Agent) (_ *wire.SearchResponse, err error) {
+	if request.PersonaID, err = c.ResolveAgent(ctx, name, usual); err != nil {
+		return nil, err
+	}
+	return c.Search(ctx, request)
+}
+
 // AgentID returns the number of the agent with a name. A name that differs in case is accepted if only one agent has it,
 // and a number if no agent has it as its name: servers also accept agents that they do not list. An unknown agent is a
 // BadRequest. The list of agents is cached, so that a search on each key does not fetch it each time.

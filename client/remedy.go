@@ -3,6 +3,7 @@ package client
 import (
 	"cmp"
 	"embed"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,6 +27,15 @@ func (r remedyRow) isFor(e *Error) bool {
 	agrees := r.code == e.Code || strings.HasPrefix(r.code, "_") && strings.HasSuffix(e.Code, r.code)
 	return (r.kind == General || r.kind == e.Kind) && (r.status == 0 || r.status == e.Status) && (r.code == "" || agrees) &&
 		strings.HasPrefix(e.Path, r.path) && strings.Contains(e.Reason, r.says)
+}
+
+// RemedyOf returns what to do about an error, if it or one that it wraps knows; else "".
+func RemedyOf(err error) string {
+	var known interface{ Remedy() string }
+	if errors.As(err, &known) {
+		return known.Remedy()
+	}
+	return ""
 }
 
 // Remedy returns a hint for the user in one line: what solves this very failure. It is empty where that is not known,

@@ -28,10 +28,7 @@ func (c *Client) MatchesWithout(ctx context.Context, query Query, asked wire.Sea
 		request := without.Request()
 		request.NumResults, request.Prefix, request.MessageHistory = asked.NumResults, asked.Prefix, asked.MessageHistory
 		request.SkipQueryExpansion, request.SkipDocumentSelection = true, true
-		if request.PersonaID, err = c.ResolveAgent(ctx, without.Agent, usual); err != nil {
-			return nil, err
-		}
-		response, err := c.Search(ctx, request)
+		response, err := c.SearchAs(ctx, request, without.Agent, usual)
 		if err != nil {
 			return nil, err
 		}

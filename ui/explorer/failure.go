@@ -106,13 +106,5 @@ func reasonOf(err error) string {
 	return paint.Line(err.Error())
 }
 
-// remedied is an error that knows what to do about it.
-type remedied interface{ Remedy() string }
-
-func remedyOf(err error) string {
-	var known remedied
-	if errors.As(err, &known) {
-		return paint.Line(known.Remedy())
-	}
-	return ""
-}
+// remedyOf is what to do about an error, in one line.
+func remedyOf(err error) string { return paint.Line(client.RemedyOf(err)) }

@@ -97,7 +97,7 @@ func (m *Model) moreResults() tea.Cmd {
 	request.Offset, request.NumResults, request.MessageHistory, request.Explain = &p.offset, &number, nil, false
 	request.SkipQueryExpansion, request.SkipDocumentSelection = true, true
 	return background(m, &p.fetching, func(ctx context.Context) (*wire.SearchResponse, error) {
-		return searchAs(ctx, c, request, s.agent)
+		return s.find(ctx, c, request)
 	}, m.handlePage)
 }
 

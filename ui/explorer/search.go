@@ -257,11 +257,12 @@ func (m *Model) send(s search) tea.Cmd {
 	c := m.client()
 	work := func(ctx context.Context, report func(wire.SearchEvent)) (*wire.SearchResponse, error) {
 		if s.typed() {
-			response, err := searchAs(ctx, c, s.wire, s.agent)
+			response, err := s.find(ctx, c, s.wire)
 			return response, explained(err, s.wire.Sources)
 		}
-		request, err := withAgent(ctx, c, s.wire, s.agent)
-		if err != nil {
+		request, usual := s.wire, wire.Agent{ID: s.wire.PersonaID}
+		var err error
+		if request.PersonaID, err = c.ResolveAgent(ctx, s.agent, usual); err != nil {
 			return nil, err
 		}
 		response, err := c.SearchStream(ctx, request, report)
@@ -293,10 +294,7 @@ func memoryKey(request wire.SearchRequest, agent string, now time.Time) string {
 	}
 	request.FacetPlace = ""
 	agent += now.UTC().Format(time.DateOnly)
-	encoded, err := json.Marshal(request)
-	if err != nil {
-		return "" // a request of plain values can always be encoded
-	}
+	encoded, _ := json.Marshal(request) // of plain values, which can always be encoded
 	return agent + "\x00" + string(encoded)
 }
 
@@ -308,7 +306,7 @@ func (m *Model) askFast(s *search) tea.Cmd {
 	c, request := m.client(), s.wire
 	request.SkipQueryExpansion = true
 	return during(s.request, func(ctx context.Context) (*wire.SearchResponse, error) {
-		return searchAs(ctx, c, request, s.agent)
+		return s.find(ctx, c, request)
 	}, func(response *wire.SearchResponse, err error) tea.Cmd {
 		if err == nil && !m.search.shown.of(s) { // the whole search reports an error
 			m.showProvisional(s, response)
@@ -317,20 +315,9 @@ func (m *Model) askFast(s *search) tea.Cmd {
 	})
 }
 
-// withAgent sets the number of the agent that a query names.
-func withAgent(ctx context.Context, c *client.Client, request wire.SearchRequest, agent string) (_ wire.SearchRequest, err error) {
-	request.PersonaID, err = c.ResolveAgent(ctx, agent, wire.Agent{ID: request.PersonaID})
-	return request, err
-}
-
-// searchAs searches with the agent that a query names.
-func searchAs(ctx context.Context, c *client.Client, request wire.SearchRequest, agent string) (
-	*wire.SearchResponse, error) {
-	request, err := withAgent(ctx, c, request, agent)
-	if err != nil {
-		return nil, err
-	}
-	return c.Search(ctx, request)
+// find answers a request of the search, with its agent.
+func (s *search) find(ctx context.Context, c *client.Client, request wire.SearchRequest) (*wire.SearchResponse, error) {
+	return c.SearchAs(ctx, request, s.agent, wire.Agent{ID: request.PersonaID})
 }
 
 // handleSearch shows the answer to a search.

@@ -52,11 +52,7 @@ func (s *session) search(ctx context.Context, question string) error {
 func (s *session) request(ctx context.Context, c *client.Client, query client.Query) (*wire.SearchResponse, error) {
 	request := query.Request()
 	request.NumResults = &s.Limit
-	var err error
-	if request.PersonaID, err = c.ResolveAgent(ctx, query.Agent, s.Agent); err != nil {
-		return nil, err
-	}
-	return c.Search(ctx, request)
+	return c.SearchAs(ctx, request, query.Agent, s.Agent)
 }
 
 // ranked puts what the server selected before the rest.

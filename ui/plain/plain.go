@@ -235,14 +235,7 @@ func (s *session) fail(what, remedy string) {
 }
 
 // failed prints an error.
-func (s *session) failed(err error) {
-	var guided interface{ Remedy() string }
-	remedy := ""
-	if errors.As(err, &guided) {
-		remedy = guided.Remedy()
-	}
-	s.fail(err.Error(), remedy)
-}
+func (s *session) failed(err error) { s.fail(err.Error(), client.RemedyOf(err)) }
 
 func (s *session) write(to io.Writer, text string) error {
 	_, err := io.WriteString(to, text)
