@@ -27,6 +27,10 @@ const (
 	wrong
 )
 
+func unfinished(why string) reading  { return reading{state: begun, why: why} }
+func meaningless(why string) reading { return reading{state: wrong, why: why} }
+func ofSpan(s span) reading          { return reading{state: whole, span: s} }
+
 // readDates reads 2026, 2026-01, 2026-01-15, March 2026, today, 30d, two of them with .. between, and the filters
 // since:, until: and within:, which take the shorter forms of a date here as well.
 func readDates(text string, now time.Time) reading {
@@ -40,7 +44,7 @@ func readDates(text string, now time.Time) reading {
 		from, to, _ := strings.Cut(text, "..")
 		return readRange(from, strings.TrimLeft(to, "."), now)
 	case strings.HasSuffix(text, "."):
-		return reading{state: begun, why: "a range has two dots: 2026-01..2026-03"}
+		return unfinished("a range has two dots: 2026-01..2026-03")
 	}
 	if within, ok := readLength(text, now); ok {
 		return within
@@ -52,7 +56,7 @@ func readDates(text string, now time.Time) reading {
 func readRange(from, to string, now time.Time) reading {
 	from, to = strings.TrimSpace(from), strings.TrimSpace(to)
 	if from == "" && to == "" {
-		return reading{state: begun, why: "a date before or after the dots"}
+		return unfinished("a date before or after the dots")
 	}
 	result := reading{state: whole}
 	for i, value := range [...]string{from, to} {
@@ -73,9 +77,9 @@ func readFilters(text string, now time.Time) reading {
 		field, value, found := strings.Cut(word, ":")
 		if !found {
 			if strings.HasPrefix("since", word) || strings.HasPrefix("until", word) {
-				return reading{state: begun, why: "since: or until: and a date"}
+				return unfinished("since: or until: and a date")
 			}
-			return reading{state: wrong, why: quoted(word) + " is not since:, until: or within:"}
+			return meaningless(quoted(word) + " is not since:, until: or within:")
 		}
 		if one := result.add(field, value, now); one.state != whole {
 			return one
@@ -87,10 +91,10 @@ func readFilters(text string, now time.Time) reading {
 // add applies one filter to a reading; what it gives is whole unless the filter is not.
 func (r *reading) add(field, value string, now time.Time) reading {
 	if !slices.Contains(timeFields(), field) {
-		return reading{state: wrong, why: quoted(field+":") + " is not since:, until: or within:"}
+		return meaningless(quoted(field+":") + " is not since:, until: or within:")
 	}
 	if value == "" {
-		return reading{state: begun, why: "a value after " + field + ":"}
+		return unfinished("a value after " + field + ":")
 	}
 	var one reading
 	isLength := true
@@ -101,10 +105,10 @@ func (r *reading) add(field, value string, now time.Time) reading {
 	}
 	switch {
 	case !isLength:
-		return reading{state: wrong, why: "within: takes a length such as 30d"}
+		return meaningless("within: takes a length such as 30d")
 	case one.state != whole:
 	case field == "within" && !r.span.any() || r.span.within != "":
-		return reading{state: wrong, why: "within: cannot be combined with since: or until:"}
+		return meaningless("within: cannot be combined with since: or until:")
 	case field == "within":
 		r.span = one.span
 	case field == "since":
@@ -118,7 +122,7 @@ func (r *reading) add(field, value string, now time.Time) reading {
 // ordered refuses a span that ends before it begins.
 func (r reading) ordered() reading {
 	if r.state == whole && !r.span.until.IsZero() && r.span.until.Before(r.span.since) {
-		return reading{state: wrong, why: "ends before it begins"}
+		return meaningless("ends before it begins")
 	}
 	return r
 }
@@ -134,14 +138,14 @@ func readLength(text string, now time.Time) (reading, bool) {
 			return reading{}, false
 		}
 		if len(digits) > 5 {
-			return reading{state: wrong, why: "a year has four digits"}, true
+			return meaningless("a year has four digits"), true
 		}
-		return reading{state: begun, why: "add a unit such as " + digits + "d (d, w, m, y); a year has four digits"}, true
+		return unfinished("add a unit such as " + digits + "d (d, w, m, y); a year has four digits"), true
 	}
 	if client.ParseQuery("within:"+text, now).Since.IsZero() {
-		return reading{state: wrong, why: "not a length of 1 day to 100 years"}, true
+		return meaningless("not a length of 1 day to 100 years"), true
 	}
-	return reading{state: whole, span: span{within: text}}, true
+	return ofSpan(span{within: text}), true
 }
 
 // readDay reads a day, a month or a year as the days that it covers.
@@ -149,9 +153,9 @@ func readDay(text string, now time.Time) reading {
 	today := dayOf(now)
 	switch {
 	case text == "today":
-		return reading{state: whole, span: days(today, today)}
+		return ofSpan(days(today, today))
 	case text == "yesterday":
-		return reading{state: whole, span: days(today.AddDate(0, 0, -1), today.AddDate(0, 0, -1))}
+		return ofSpan(days(today.AddDate(0, 0, -1), today.AddDate(0, 0, -1)))
 	case text[0] >= '0' && text[0] <= '9':
 		return readNumbers(text)
 	}
@@ -171,10 +175,10 @@ func readNumbers(text string) reading {
 			return nonsense(text)
 		}
 		if number == 0 && (i == 0 && len(part) == 4 || i > 0 && len(part) == 2) {
-			return reading{state: wrong, why: "there is no " + [...]string{"year", "month", "day"}[i] + " " + part}
+			return meaningless("there is no " + [...]string{"year", "month", "day"}[i] + " " + part)
 		}
 		if number == 0 || i == 0 && len(part) < 4 {
-			return reading{state: begun, why: "a date is written 2026-01-15"}
+			return unfinished("a date is written 2026-01-15")
 		}
 		numbers[i] = int(number)
 	}
@@ -187,16 +191,16 @@ func readDate(parts, year, month, day int) reading {
 	last := first.AddDate(0, 1, -1) // of the month
 	switch {
 	case month > 12:
-		return reading{state: wrong, why: fmt.Sprintf("there is no month %d", month)}
+		return meaningless(fmt.Sprintf("there is no month %d", month))
 	case day > last.Day():
-		return reading{state: wrong, why: first.Format("January 2006") + " has " + strconv.Itoa(last.Day()) + " days"}
+		return meaningless(first.Format("January 2006") + " has " + strconv.Itoa(last.Day()) + " days")
 	case parts == 1:
 		last = first.AddDate(1, 0, -1)
 	case parts == 3:
 		first = first.AddDate(0, 0, day-1)
 		last = first
 	}
-	return reading{state: whole, span: days(first, last)}
+	return ofSpan(days(first, last))
 }
 
 // readWords reads a month by its name and year, and knows what may still become something.
@@ -212,20 +216,20 @@ func readWords(text string) reading {
 		number, err := strconv.ParseUint(year, 10, 16)
 		switch {
 		case year == "" || err == nil && len(year) < 4:
-			return reading{state: begun, why: month.String() + ": add a year"}
+			return unfinished(month.String() + ": add a year")
 		case err == nil && len(year) == 4 && number > 0:
 			return readDate(2, int(number), int(month), 0)
 		}
 		return nonsense(text)
 	}
 	if slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(word, text) }) {
-		return reading{state: begun, why: "a date, a length such as 30d, since: or until:"}
+		return unfinished("a date, a length such as 30d, since: or until:")
 	}
 	return nonsense(text)
 }
 
 func nonsense(text string) reading {
-	return reading{state: wrong, why: quoted(text) + " is not a date; try 2026-01-15, 2026-01, 2026 or 30d"}
+	return meaningless(quoted(text) + " is not a date; try 2026-01-15, 2026-01, 2026 or 30d")
 }
 
 // quoted is a typed text in a message, cut where it would push the message away.
