@@ -9,7 +9,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"quarry/client"
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/theme"
@@ -162,15 +161,11 @@ func (m *Model) goToHeading(headings []reader.Heading, at int) tea.Cmd {
 		return nil
 	}
 	r := m.reader
-	return m.fetch(func(ctx context.Context, c *client.Client, id, query string) (fetched, error) {
-		got, err := chunksBetween(ctx, c, id, query, from, to)
-		got.then = func() {
-			if headings, _ := r.Headings(m.outline.sent); at < len(headings) {
-				r.GoTo(headings[at])
-			}
+	return m.fetch(fetched{from: from, to: to, then: func() {
+		if headings, _ := r.Headings(m.outline.sent); at < len(headings) {
+			r.GoTo(headings[at])
 		}
-		return got, err
-	})
+	}})
 }
 
 // goToAnchor goes to the heading that a link within the document names, or else opens the link.

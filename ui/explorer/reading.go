@@ -38,14 +38,15 @@ type reading struct {
 	drawnIn   Rect
 }
 
-// fetched are the chunks of a range around a passage, or the whole document.
+// fetched are the chunks of a range around a passage, or the whole document: as they are asked for, and then with what
+// came.
 type fetched struct {
 	whole    bool
-	from, to int
+	from, to int    // both included
 	query    string // whose words are marked
+	then     func() // runs once they are shown; nil for nothing
 	document wire.DocumentInfo
 	chunks   []wire.Chunk
-	then     func() // runs once they are shown; nil for nothing
 }
 
 // followSelection shows the selected passage in the reader, unless it is shown already.
@@ -141,21 +142,13 @@ func (m *Model) expand() tea.Cmd {
 		m.say("this is the whole document")
 		return nil
 	}
-	return m.fetch(func(ctx context.Context, c *client.Client, id, query string) (fetched, error) {
-		return chunksBetween(ctx, c, id, query, from, to)
-	})
+	return m.fetch(fetched{from: from, to: to})
 }
 
 // expandWhole fetches the whole document.
 func (m *Model) expandWhole() tea.Cmd {
 	m.showReader()
-	return m.fetch(wholeDocument)
-}
-
-func wholeDocument(ctx context.Context, c *client.Client, id, query string) (fetched, error) {
-	whole, err := chunksBetween(ctx, c, id, query, 0, wholeChunks-1)
-	whole.whole = true
-	return whole, err
+	return m.fetch(fetched{to: wholeChunks - 1, whole: true})
 }
 
 // wordsOf returns the words of a search, with those of its phrases; none for nil.
@@ -166,29 +159,24 @@ func wordsOf(s *shown) string {
 	return strings.TrimSpace(strings.Join(append([]string{s.query.Words}, s.query.Phrases...), " "))
 }
 
-// chunksBetween fetches a range of chunks, both ends included, as far as the document has them.
-func chunksBetween(ctx context.Context, c *client.Client, id, query string, from, to int) (fetched, error) {
-	got := fetched{from: from, to: to, query: query}
-	for answer, err := range c.ChunkRange(ctx, id, from, to, query) {
-		if err != nil {
-			return fetched{}, err
-		}
-		got.document = answer.Document
-		got.chunks = append(got.chunks, answer.Chunks...)
-	}
-	return got, nil
-}
-
-// fetch fetches chunks of the document that the reader shows.
-func (m *Model) fetch(chunks func(ctx context.Context, c *client.Client, id, query string) (fetched, error)) tea.Cmd {
+// fetch fetches chunks of the document that the reader shows, as far as the document has them.
+func (m *Model) fetch(got fetched) tea.Cmd {
 	r := m.reader
 	if r.result == nil || m.client() == nil {
 		return nil
 	}
-	c, id, query := m.client(), r.result.DocumentID, wordsOf(m.search.shown)
-	read := func(ctx context.Context) (fetched, error) { return chunks(ctx, c, id, query) }
-	found := background(m, &r.expanding, read,
-		func(got fetched, err error) tea.Cmd { return m.handleChunks(r, got, err) })
+	c, id := m.client(), r.result.DocumentID
+	got.query = wordsOf(m.search.shown)
+	found := background(m, &r.expanding, func(ctx context.Context) (fetched, error) {
+		for answer, err := range c.ChunkRange(ctx, id, got.from, got.to, got.query) {
+			if err != nil {
+				return got, err
+			}
+			got.document = answer.Document
+			got.chunks = append(got.chunks, answer.Chunks...)
+		}
+		return got, nil
+	}, func(got fetched, err error) tea.Cmd { return m.handleChunks(r, got, err) })
 	slow := after(r.expanding, slowAfter, func() tea.Cmd {
 		m.inform("loading · " + m.keys.keyOf("back", m.focus) + " stops")
 		return nil

@@ -160,16 +160,15 @@ func (m *Model) nothingFound() []string {
 		lines = append(lines, line)
 	}
 	key := m.keys.keyOf("drop-filter", m.focus)
+	advice := key + " removes the last filter."
 	switch {
 	case cut == nil || cut.worst < 0 && slices.Max(cut.counts) > 0:
-		lines = append(lines, "", " "+m.theme.Text.Render(key+" removes the last filter."))
 	case cut.worst < 0:
-		lines = append(lines, "", " "+m.theme.Text.Render("Removing one filter is not enough; "+key+" removes the last one."))
+		advice = "Removing one filter is not enough; " + key + " removes the last one."
 	default:
-		chip := s.query.Chips[cut.worst]
-		lines = append(lines, "", " "+m.theme.Text.Render("Most restrictive: "+paint.Line(m.box.Readable(chip.Raw))+". "+key+" removes it."))
+		advice = "Most restrictive: " + paint.Line(m.box.Readable(s.query.Chips[cut.worst].Raw)) + ". " + key + " removes it."
 	}
-	return lines
+	return append(lines, "", " "+m.theme.Text.Render(advice))
 }
 
 // A panel lies over the reader from this size on.
