@@ -174,6 +174,16 @@ func OrEmpty(s *string) string {
 	return *s
 }
 
+// Letters returns the letters and digits of a text in lower case: by them headings are compared.
+func Letters(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, s)
+}
+
 // Slug returns the anchor of a heading, as on GitHub.
 func Slug(heading string) string {
 	return strings.Map(func(r rune) rune {

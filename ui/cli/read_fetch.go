@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"go.mau.fi/util/exslices"
 
@@ -137,27 +136,18 @@ func (a *app) fetchSection(ctx context.Context, c *client.Client, at located, na
 // headingIndex finds a heading by its text, or by the fragment of a link: without case, spaces and punctuation, the
 // whole text first; -1 if there is none.
 func headingIndex(outline []wire.OutlineHeading, name, fragment string) int {
-	wanted := bareHeading(name)
+	wanted := text.Letters(name)
 	if name == "" {
-		wanted = bareHeading(fragment)
+		wanted = text.Letters(fragment)
 	}
 	if wanted == "" {
 		return -1
 	}
-	at := slices.IndexFunc(outline, func(h wire.OutlineHeading) bool { return bareHeading(h.Text) == wanted })
+	at := slices.IndexFunc(outline, func(h wire.OutlineHeading) bool { return text.Letters(h.Text) == wanted })
 	if at < 0 && name != "" {
-		at = slices.IndexFunc(outline, func(h wire.OutlineHeading) bool { return strings.Contains(bareHeading(h.Text), wanted) })
+		at = slices.IndexFunc(outline, func(h wire.OutlineHeading) bool { return strings.Contains(text.Letters(h.Text), wanted) })
 	}
 	return at
-}
-
-func bareHeading(heading string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) {
-			return unicode.ToLower(r)
-		}
-		return -1
-	}, heading)
 }
 
 // trimSection leaves out what precedes the section's heading in its first passage, and what follows it in the last.
@@ -187,10 +177,10 @@ func (r *reading) trimSection(heading, next string) {
 
 // headingOffset returns where the line of a heading begins in a text, from an offset on; -1 if it is not there.
 func headingOffset(content, heading string, from int) int {
-	wanted := bareHeading(heading)
+	wanted := text.Letters(heading)
 	for at := 0; at < len(content); {
 		line, _, _ := strings.Cut(content[at:], "\n")
-		if at >= from && strings.HasPrefix(line, "#") && bareHeading(line) == wanted {
+		if at >= from && strings.HasPrefix(line, "#") && text.Letters(line) == wanted {
 			return at
 		}
 		at += len(line) + 1

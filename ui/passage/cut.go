@@ -19,7 +19,7 @@ func BestQuote(r wire.SearchResult) wire.SearchResult {
 func Cut(markdown string, from, to int) string {
 	start := strings.LastIndexByte(markdown[:from], '\n') + 1
 	opening, header := blockAt(markdown, start)
-	first, _, _ := strings.Cut(markdown[start:], "\n")
+	first := firstLine(markdown[start:])
 	switch {
 	case opening != "":
 		if fence := fenceAt(opening); closesFence(strings.TrimLeft(first, " \t>"), fence) {
@@ -37,8 +37,7 @@ func Cut(markdown string, from, to int) string {
 	}
 	last := strings.LastIndexByte(markdown[:to], '\n') + 1
 	if line := markdown[last:]; fenceAt(opening+markdown[from:max(from, last)]) != "" || isRow(line) {
-		rest, _, _ := strings.Cut(line, "\n")
-		to = max(to, last+len(rest))
+		to = max(to, last+len(firstLine(line)))
 	} else {
 		_, to = wholeMarks(markdown, to, to)
 	}
@@ -66,7 +65,7 @@ func blockAt(markdown string, start int) (opening, header string) {
 	if fence != "" {
 		return opening, ""
 	}
-	if row, _, _ := strings.Cut(markdown[start:], "\n"); !isRow(row) {
+	if !isRow(firstLine(markdown[start:])) {
 		return "", ""
 	}
 	lines := strings.SplitAfterN(markdown[table:start], "\n", 3)

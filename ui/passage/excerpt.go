@@ -214,7 +214,7 @@ func richest(content string, marks []wire.Span, reach int) int {
 func passTitle(r wire.SearchResult, start int) int {
 	rest := r.Content[start:]
 	blank := len(rest) - len(strings.TrimLeft(rest, " \t\n"))
-	line, _, _ := strings.Cut(rest[blank:], "\n")
+	line := firstLine(rest[blank:])
 	level := HeadingLevel(line)
 	if level == 0 || len(line) > 2*len(r.Title)+16 || !strings.EqualFold(text.OneLine(strings.Trim(line, "# ")), Title(r)) {
 		return start

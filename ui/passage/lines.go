@@ -219,7 +219,7 @@ func NoteMark(text string, beginsQuote bool) (from, to, length int) {
 		if at == nil {
 			break
 		}
-		if title, _, _ := strings.Cut(text[at[1]:], "\n"); strings.TrimSpace(title) != "" {
+		if strings.TrimSpace(firstLine(text[at[1]:])) != "" {
 			return at[1], at[1], at[1]
 		}
 		return at[2], at[3], at[1]

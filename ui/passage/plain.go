@@ -411,10 +411,7 @@ func (p *plainer) link(at, to int) (leftOut bool, width int) {
 	if end < 0 || end+1 >= len(p.source) {
 		return false, 1
 	}
-	line := p.source[end:min(len(p.source), end+targetReach)]
-	if stop := strings.IndexByte(line, '\n'); stop >= 0 {
-		line = line[:stop]
-	}
+	line := firstLine(p.source[end:min(len(p.source), end+targetReach)])
 	switch {
 	case strings.HasPrefix(line, "]("):
 		length := targetLength(line)

@@ -72,22 +72,16 @@ func Around(text string, from, to int) string {
 // stays as it is.
 func Portable(markdown, base string) string {
 	p := porter{base: base, targets: map[string]string{}}
-	type part struct {
-		text string
-		code bool
-	}
-	var parts []part
 	for text, code := range codeBlocks(markdown) {
 		if !code {
-			text = p.withoutDefinitions(text)
+			p.withoutDefinitions(text) // which may be behind the links
 		}
-		parts = append(parts, part{text, code})
 	}
-	for _, part := range parts {
-		if part.code {
-			p.out.WriteString(part.text)
+	for text, code := range codeBlocks(markdown) {
+		if code {
+			p.out.WriteString(text)
 		} else {
-			p.inline(part.text)
+			p.inline(p.withoutDefinitions(text))
 		}
 	}
 	return p.out.String()
@@ -108,7 +102,7 @@ type porter struct {
 	out     strings.Builder
 }
 
-// withoutDefinitions takes the lines out of a text that define the targets of reference links.
+// withoutDefinitions takes the lines out of a text that define the targets of reference links, and keeps the targets.
 func (p *porter) withoutDefinitions(text string) string {
 	var out strings.Builder
 	for line := range strings.Lines(text) {

@@ -51,20 +51,15 @@ func exportMarkdown(passages []Passage) []byte {
 	for i, p := range passages {
 		number := strconv.Itoa(i+1) + ". "
 		shared := passage.Shared(p.Result(i + 1))
-		quote := passage.Blockquote(shared.Content)
 		shared.CitationID = nil
-		parts := []string{passage.Cite(shared)}
 		stale := ""
 		if p.Stale != "" {
 			stale = "Warning: this passage is " + p.Stale + " since it was marked"
 		}
-		for _, part := range []string{stale, quote, labelled("Note: ", p.Note), labelled("Query: ", p.Query)} {
-			if part != "" {
-				parts = append(parts, part)
-			}
-		}
+		entry := text.Join("\n\n", passage.Cite(shared), stale, passage.Blockquote(shared.Content), labelled("Note: ", p.Note),
+			labelled("Query: ", p.Query))
 		indent := strings.Repeat(" ", len(number))
-		for j, line := range strings.Split(strings.Join(parts, "\n\n"), "\n") {
+		for j, line := range strings.Split(entry, "\n") {
 			switch {
 			case j == 0:
 				out.WriteString(number)

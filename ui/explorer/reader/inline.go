@@ -195,11 +195,7 @@ func (in inline) link(link *ast.Link, text, target string) {
 	link.Destination, link.Title = []byte(noAddress), nil
 	address, openable := in.unit.resolve(target)
 	if !openable || in.linked {
-		parent := link.Parent()
-		for child := link.FirstChild(); child != nil; child = link.FirstChild() {
-			parent.InsertBefore(parent, link, child)
-		}
-		parent.RemoveChild(parent, link)
+		dissolve(link)
 		return
 	}
 	const shown = "\n" // not in any address

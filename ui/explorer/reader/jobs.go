@@ -189,7 +189,8 @@ func (r *renderer) prepare(parent ast.Node, depth, room int, gap bool) {
 		switch n := node.(type) {
 		case *ast.Blockquote:
 			if flat {
-				following = unwrap(parent, n)
+				following = cmp.Or(n.FirstChild(), following)
+				dissolve(n) // nested too deeply
 				break
 			}
 			r.prepare(n, depth+1, room-indented, gap)
@@ -216,14 +217,13 @@ func (r *renderer) prepare(parent ast.Node, depth, room int, gap bool) {
 	}
 }
 
-// unwrap replaces a quote that is nested too deeply by its children, and returns the first of the nodes in its place.
-func unwrap(parent ast.Node, quote *ast.Blockquote) ast.Node {
-	following := cmp.Or(quote.FirstChild(), quote.NextSibling())
-	for child := quote.FirstChild(); child != nil; child = quote.FirstChild() {
-		parent.InsertBefore(parent, quote, child)
+// dissolve puts the children of a node in its place.
+func dissolve(node ast.Node) {
+	parent := node.Parent()
+	for child := node.FirstChild(); child != nil; child = node.FirstChild() {
+		parent.InsertBefore(parent, node, child)
 	}
-	parent.RemoveChild(parent, quote)
-	return following
+	parent.RemoveChild(parent, node)
 }
 
 // appendItems moves the items of a list that is nested too deeply behind the item that it belongs to.

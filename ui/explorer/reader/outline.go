@@ -4,9 +4,9 @@ import (
 	"slices"
 	"sort"
 	"strings"
-	"unicode"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/passage"
 )
@@ -183,14 +183,7 @@ func headingsOf(text string) []Heading {
 }
 
 // letters returns the letters and digits of a heading in lower case.
-func letters(heading string) string {
-	return strings.Map(func(r rune) rune {
-		if !isLetter(r) {
-			return -1
-		}
-		return unicode.ToLower(r)
-	}, passage.Plain(heading))
-}
+func letters(heading string) string { return text.Letters(passage.Plain(heading)) }
 
 // crumbsOf returns the source or the outer place of a document, its place in that, and headings.
 func crumbsOf(d Document, headings []string) []string {
