@@ -95,11 +95,8 @@ func (r *run) exploreScreen(ctx context.Context, host *target.Host, e cli.Explor
 		defer debug.SetGCPercent(debug.SetGCPercent(remoteGarbage))
 	}
 	set := settingsFor(r, host, e.Target)
-	setUp := explorer.SetUp{Backend: set.backend(), Target: func(ctx context.Context) (explorer.Target, error) {
-		found, err := set.target(ctx)
-		if err != nil {
-			return explorer.Target{}, err
-		}
+	setUp := explorer.SetUp{Backend: set.backend(), Target: func(context.Context) (explorer.Target, error) {
+		found := *set.last.Load()
 		fresh, err := r.fresh() // with what was saved
 		if err != nil {
 			return explorer.Target{}, err
@@ -195,14 +192,7 @@ func collectionCommand(host *target.Host, choice target.Choice) string {
 
 // saveFile writes a file that only its owner can read. Without replace, a file that exists is fs.ErrExist.
 func (r *run) saveFile(path string, content []byte, replace bool) (string, error) {
-	if rest, ok := strings.CutPrefix(path, "~/"); ok {
-		home, err := r.homeFolder()
-		if err != nil {
-			return "", err
-		}
-		path = filepath.Join(home, rest)
-	}
-	path, err := filepath.Abs(config.PathIn(r.process.Dir, path))
+	path, err := filepath.Abs(config.PathIn(r.process.Dir, r.inHome(path)))
 	if err != nil {
 		return "", err
 	}
@@ -217,11 +207,16 @@ func (r *run) saveFile(path string, content []byte, replace bool) (string, error
 	return path, errors.Join(err, file.Close())
 }
 
-func (r *run) homeFolder() (string, error) {
-	if home, _ := r.lookup("HOME"); home != "" {
-		return home, nil
+// inHome returns a path with the home folder in the place of a ~ at its beginning, where there is one.
+func (r *run) inHome(path string) string {
+	if rest, home := strings.CutPrefix(path, "~"); home && (rest == "" || os.IsPathSeparator(rest[0])) {
+		for _, variable := range []string{"HOME", "USERPROFILE"} {
+			if folder, _ := r.lookup(variable); folder != "" {
+				return cmp.Or(strings.TrimSuffix(folder, string(os.PathSeparator))+rest, folder)
+			}
+		}
 	}
-	return os.UserHomeDir()
+	return path
 }
 
 // sampleExamples are questions that the sample library answers.
@@ -233,13 +228,13 @@ func sampleExamples() []string {
 // browser are out of reach, and those of this machine are nobody's business.
 func (r *run) capabilities() explorer.Capabilities {
 	terminal, _ := r.lookup("TERM")
-	ascii := explorer.NeedsASCII(terminal)
-	edit, refused := r.editor()
+	caps := explorer.Capabilities{Suspend: true, Save: r.saveFile, ASCII: explorer.NeedsASCII(terminal)}
+	caps.Edit, caps.EditReason = r.editor()
 	if r.overSSH() {
-		return explorer.Capabilities{Suspend: true, Save: r.saveFile, ASCII: ascii,
-			OpenReason: "no browser over SSH: click here", Edit: edit, EditReason: refused}
+		caps.OpenReason = "no browser over SSH: click here"
+		return caps
 	}
-	caps := explorer.Capabilities{Suspend: true, Save: r.saveFile, ASCII: ascii, Open: openLink, Edit: edit, EditReason: refused}
+	caps.Open = openLink
 	if !clipboard.Unsupported {
 		caps.Copy = clipboard.WriteAll
 	}
@@ -335,35 +330,26 @@ func (r *run) screenLog(host *target.Host) *slog.Logger {
 		return slog.New(slog.DiscardHandler)
 	}
 	path := filepath.Join(host.Paths.State, "explorer.log")
-	return slog.New(slog.NewTextHandler(&lateFile{path: path}, &slog.HandlerOptions{ReplaceAttr: printableAttr}))
+	return slog.New(slog.NewTextHandler(newLateFile(path), &slog.HandlerOptions{ReplaceAttr: printableAttr}))
 }
 
 // largestScreenLog is the size in bytes from which on the log begins again.
 const largestScreenLog = 1 << 20
 
-// lateFile is a file that is opened by the first write, so that a run without one leaves nothing behind.
-type lateFile struct {
-	path string
-	mu   sync.Mutex
-	file *os.File
-	err  error
+// lateFile opens a file at the first write, so that a run without one leaves nothing behind.
+type lateFile func() (*os.File, error)
+
+func newLateFile(path string) lateFile {
+	return sync.OnceValues(func() (*os.File, error) { return openLog(path) })
 }
 
 // Write appends to the file.
-func (f *lateFile) Write(p []byte) (int, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.file == nil && f.err == nil {
-		f.file, f.err = openLog(f.path)
-	}
-	if f.err != nil {
-		return 0, f.err
-	}
-	n, err := f.file.Write(p)
+func (open lateFile) Write(p []byte) (int, error) {
+	file, err := open()
 	if err != nil {
-		return n, fmt.Errorf("write %s: %w", f.path, err)
+		return 0, err
 	}
-	return n, nil
+	return file.Write(p)
 }
 
 func openLog(path string) (*os.File, error) {

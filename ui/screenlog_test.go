@@ -10,7 +10,7 @@ import (
 
 func TestTheScreensLogIsAFileThatIsMadeLate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "quarry", "explorer.log")
-	file := &lateFile{path: path}
+	file := newLateFile(path)
 	log := slog.New(slog.NewTextHandler(file, nil))
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
 		t.Errorf("before the first line: %v", err)
@@ -27,7 +27,7 @@ func TestTheScreensLogIsAFileThatIsMadeLate(t *testing.T) {
 	if err := os.Truncate(path, largestScreenLog+1); err != nil {
 		t.Fatal(err)
 	}
-	slog.New(slog.NewTextHandler(&lateFile{path: path}, nil)).Warn("a new run")
+	slog.New(slog.NewTextHandler(newLateFile(path), nil)).Warn("a new run")
 	if info, err := os.Stat(path); err != nil || info.Size() > 1<<10 {
 		t.Errorf("%d bytes, %v", info.Size(), err)
 	}

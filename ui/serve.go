@@ -62,11 +62,11 @@ func (r *run) serve(ctx context.Context, options target.ServeOptions) error {
 	// During the graceful shutdown a second Ctrl-C ends the program at once.
 	hurry := context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })
 	defer hurry()
-	listeners := map[string]func(context.Context) error{}
+	var listeners []func(context.Context) error
 	if options.HTTP != "" {
-		listeners["http"] = func(ctx context.Context) error {
+		listeners = append(listeners, func(ctx context.Context) error {
 			return served.ListenHTTP(ctx, options.HTTP, func(at net.Addr) { options.Listening(target.Listening{Address: at.String()}) })
-		}
+		})
 	}
 	if options.SSH.Address != "" {
 		visits := sshOptions(host, served, options)
@@ -74,7 +74,7 @@ func (r *run) serve(ctx context.Context, options target.ServeOptions) error {
 		defer garbage.setVisitors(0)
 		visits.Visitors = garbage.setVisitors
 		visits.Version = r.process.Version
-		listeners["ssh"] = func(ctx context.Context) error {
+		listeners = append(listeners, func(ctx context.Context) error {
 			if options.HTTP == "" { // which prepares by itself
 				if err := served.Prepare(ctx); err != nil {
 					return err
@@ -83,13 +83,13 @@ func (r *run) serve(ctx context.Context, options target.ServeOptions) error {
 			return ssh.Serve(ctx, visits, func(address, fingerprint string) {
 				options.Listening(target.Listening{Address: address, Fingerprint: fingerprint})
 			})
-		}
+		})
 	}
 	return runAll(ctx, listeners)
 }
 
 // runAll runs all functions until ctx ends or one fails.
-func runAll(ctx context.Context, all map[string]func(context.Context) error) error {
+func runAll(ctx context.Context, all []func(context.Context) error) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	ended := make(chan error, len(all))

@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,14 +57,6 @@ func (s *settings) backend() setup.Backend {
 	}
 	return setup.Backend{Test: s.test, Save: s.save, TestModel: s.testModel, SaveModel: s.saveModel, Model: s.configuredModel, AddFolder: s.addFolder, Path: s.path, Complete: s.complete,
 		ReadOnly: refused}
-}
-
-// target returns what was set up last.
-func (s *settings) target(context.Context) (target.Choice, error) {
-	if last := s.last.Load(); last != nil {
-		return *last, nil
-	}
-	return target.Choice{}, errors.New("nothing is configured")
 }
 
 // test tries a connection as configure and validate-config do.
@@ -330,14 +321,7 @@ func (s *settings) expanded(typed string) string {
 	if os.PathSeparator == '/' {
 		path = strings.ReplaceAll(path, `\ `, " ")
 	}
-	if rest, home := strings.CutPrefix(path, "~"); home && (rest == "" || os.IsPathSeparator(rest[0])) {
-		for _, variable := range []string{"HOME", "USERPROFILE"} {
-			if folder, _ := s.run.lookup(variable); folder != "" {
-				return cmp.Or(strings.TrimSuffix(folder, string(os.PathSeparator))+rest, folder)
-			}
-		}
-	}
-	return path
+	return s.run.inHome(path)
 }
 
 // complete completes a path as far as it is unambiguous. A folder gets a trailing separator.

@@ -170,7 +170,7 @@ func TestAConnectionIsSavedAndUsed(t *testing.T) {
 	if _, err := s.save(t.Context(), setup.Connection{URL: address, Prefix: "/api", Token: "onyx_pat_good"}); err == nil {
 		t.Error("an untested connection was saved")
 	}
-	if _, err := s.target(t.Context()); err == nil {
+	if s.last.Load() != nil {
 		t.Error("nothing was set up")
 	}
 	found, err := s.test(t.Context(), setup.Connection{URL: address, Token: "onyx_pat_good"})
@@ -181,15 +181,15 @@ func TestAConnectionIsSavedAndUsed(t *testing.T) {
 	if err != nil || !strings.Contains(told, "profile default") || strings.Contains(told, "still use") {
 		t.Errorf("%q, %v", told, err)
 	}
-	to, err := s.target(t.Context())
-	if err != nil || to.Kind != target.KindRemote || to.ServerURL != address || to.Profile != "default" {
-		t.Fatalf("%+v, %v", to, err)
+	to := s.last.Load()
+	if to == nil || to.Kind != target.KindRemote || to.ServerURL != address || to.Profile != "default" {
+		t.Fatalf("%+v", to)
 	}
 	host, err := s.run.host()
 	if err != nil {
 		t.Fatal(err)
 	}
-	session, err := host.Open(t.Context(), to)
+	session, err := host.Open(t.Context(), *to)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,16 +241,16 @@ func TestAFolderIsReadAndSearched(t *testing.T) {
 	var events []string
 	done, told, err := s.addFolder(t.Context(), path, func(event wire.LibraryEvent) {
 		events = append(events, event.Type)
-		if _, err := s.target(t.Context()); err != nil {
-			t.Errorf("it cannot be searched meanwhile: %v", err)
+		if s.last.Load() == nil {
+			t.Error("it cannot be searched meanwhile")
 		}
 	})
 	if err != nil || done.Added != 1 || len(events) == 0 || told != "Searches now use this library." {
 		t.Fatalf("%+v, %q, %v", done, told, err)
 	}
-	to, err := s.target(t.Context())
-	if err != nil || to.Kind != target.KindLibrary || targetLabel(to, " · ") != "the library on this machine" {
-		t.Fatalf("%+v, %v", to, err)
+	to := *s.last.Load()
+	if to.Kind != target.KindLibrary || targetLabel(to, " · ") != "the library on this machine" {
+		t.Fatalf("%+v", to)
 	}
 	host, err := s.run.host()
 	if err != nil {
