@@ -3,7 +3,6 @@ package documents
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -172,19 +171,15 @@ func (s *Store) RetryRefused(ctx context.Context) error {
 	})
 }
 
-// Lease makes holder the only process that follows the log under a name, until a time, unless another one is. It
-// returns the position.
-func (s *Store) Lease(ctx context.Context, name, holder string, until time.Time) (position int64, ok bool, err error) {
+// Lease makes holder the only process that follows the log under a name, until a time, unless another one is.
+func (s *Store) Lease(ctx context.Context, name, holder string, until time.Time) (ok bool, err error) {
 	err = s.Change(ctx, func(tx *sqldb.Tx) {
 		tx.Exec(`INSERT INTO followers (name, position, holder, until) VALUES (?, 0, ?, 0)
 			ON CONFLICT (name) DO NOTHING`, name, holder)
-		has, end := "", int64(0)
-		tx.Row(sql.ErrNoRows, []any{&position, &has, &end}, "SELECT position, holder, until FROM followers WHERE name = ?", name)
-		if ok = has == holder || end < s.Now().UnixMicro(); ok {
-			tx.Exec("UPDATE followers SET holder = ?, until = ? WHERE name = ?", holder, until.UnixMicro(), name)
-		}
+		ok = tx.Exec("UPDATE followers SET holder = ?, until = ? WHERE name = ? AND (holder = ? OR until < ?)", holder,
+			until.UnixMicro(), name, holder, s.Now().UnixMicro()) > 0
 	})
-	return position, ok, err
+	return ok, err
 }
 
 // Advance stores that the holder of a lease has applied changes but for refused documents, of parts of what follows to
@@ -196,8 +191,8 @@ func (s *Store) Advance(ctx context.Context, name, holder string, applied *Chang
 		rows[i] = []any{name, r.ID, r.Reason}
 	}
 	err = s.Change(ctx, func(tx *sqldb.Tx) {
-		has := tx.Texts("SELECT holder FROM followers WHERE name = ?", name)
-		if ok = len(has) == 1 && has[0] == holder; !ok {
+		if ok = tx.Exec(`UPDATE followers SET position = CASE WHEN position < ? THEN ? ELSE position END, until = ?
+			WHERE name = ? AND holder = ?`, applied.Last, applied.Last, until.UnixMicro(), name, holder) > 0; !ok {
 			return
 		}
 		tx.Exec("DELETE FROM refusals WHERE follower = ? AND document IN (SELECT value FROM json_each(?))", name,
@@ -207,8 +202,6 @@ func (s *Store) Advance(ctx context.Context, name, holder string, applied *Chang
 			tx.Exec(`INSERT INTO followers (name, position, holder, until) VALUES (?, ?, '', 0)
 				ON CONFLICT (name) DO UPDATE SET position = excluded.position`, name+"/"+part, applied.Last)
 		}
-		tx.Exec("UPDATE followers SET position = CASE WHEN position < ? THEN ? ELSE position END, until = ? WHERE name = ?",
-			applied.Last, applied.Last, until.UnixMicro(), name)
 	})
 	return ok, err
 }

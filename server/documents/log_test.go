@@ -61,7 +61,7 @@ func testRefusals(t *testing.T, options Options) {
 	later := time.Now().Add(time.Hour)
 	advance := func(refused ...index.Unindexed) (position int64) {
 		t.Helper()
-		position, ok, err := store.Lease(ctx, "f", "me", later)
+		ok, err := store.Lease(ctx, "f", "me", later)
 		if err != nil || !ok {
 			t.Fatal(ok, err)
 		}
@@ -69,7 +69,11 @@ func testRefusals(t *testing.T, options Options) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		changes, err := shown.Changes(ctx, position, false, 10)
+		followers, err := shown.Followers(ctx, "f")
+		if err != nil {
+			t.Fatal(err)
+		}
+		changes, err := shown.Changes(ctx, followers[""], false, 10)
 		shown.Close()
 		if err == nil {
 			ok, err = store.Advance(ctx, "f", "me", &changes, refused, []string{"n1"}, later)
@@ -114,28 +118,29 @@ func testRefusals(t *testing.T, options Options) {
 	}
 	last = advance()
 	expect(last, nil)
-	parts := func(want map[string]int64) {
+	followers := func(prefix string, want map[string]int64) {
 		t.Helper()
 		shown, err := store.Snapshot(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer shown.Close()
-		if got, err := shown.Followers(ctx, "f/"); err != nil || !maps.Equal(got, want) {
-			t.Errorf("parts %v, %v; want %v", got, err, want)
+		if got, err := shown.Followers(ctx, prefix); err != nil || !maps.Equal(got, want) {
+			t.Errorf("followers %v, %v; want %v", got, err, want)
 		}
 	}
-	parts(map[string]int64{"n1": last})
+	followers("f/", map[string]int64{"n1": last})
 	if err := store.Restart(ctx, "f", "other", later); err != nil {
 		t.Fatal(err)
 	}
-	parts(nil)
-	if _, ok, err := store.Lease(ctx, "f", "me", later); ok || err != nil {
+	followers("f/", nil)
+	if ok, err := store.Lease(ctx, "f", "me", later); ok || err != nil {
 		t.Errorf("the holder keeps its lease: %v", err)
 	}
-	if position, ok, err := store.Lease(ctx, "f", "other", later); position != 0 || !ok || err != nil {
-		t.Errorf("position %d, %v, %v", position, ok, err)
+	if ok, err := store.Lease(ctx, "f", "other", later); !ok || err != nil {
+		t.Errorf("the new holder has no lease: %v", err)
 	}
+	followers("f", map[string]int64{"": 0})
 }
 
 // TestChangesFit: changes of documents with many passages are read in parts, and none is skipped.

@@ -273,7 +273,7 @@ func (r *reach) loadChanged() error {
 	r.mutex.Lock()
 	since := r.since
 	r.mutex.Unlock()
-	ids, err := r.s.index.Store.Unindexed(r.ctx, r.s.index.follower(r.s.class), since, r.s.index.changes+1)
+	ids, err := r.s.index.Unindexed(r.ctx, r.s.index.follower(r.s.class), since, r.s.index.changes+1)
 	if err != nil {
 		return err
 	}
@@ -349,7 +349,7 @@ func (s *snapshot) analysed(ctx context.Context, ids []string, access index.Acce
 // segment returns the segment of a document, which is nil if the document cannot be read. It is made where it is not
 // stored.
 func (s *snapshot) segment(ctx context.Context, v version, packed []byte) (*segment.Reader, error) {
-	if reader, err := s.index.Store.Segment(v.id, packed); err == nil {
+	if reader, err := s.index.Segment(v.id, packed); err == nil {
 		s.index.analysed.Add(v, reader)
 		return reader, nil
 	}

@@ -31,7 +31,7 @@ const (
 
 // follow is catchUp for the background.
 func (x *Index) follow(ctx context.Context) error {
-	if x.Store.ReadOnly() {
+	if x.ReadOnly() {
 		return nil
 	}
 	err := x.catchUp(ctx)
@@ -43,12 +43,12 @@ func (x *Index) follow(ctx context.Context) error {
 
 // release lets another process follow at once.
 func (x *Index) release() {
-	if x.Store.ReadOnly() {
+	if x.ReadOnly() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), releaseTime)
 	defer cancel()
-	if err := x.Store.Release(ctx, x.holder); err != nil {
+	if err := x.Release(ctx, x.holder); err != nil {
 		x.log.Warn("release the log of the documents", "error", err)
 	}
 }
@@ -58,7 +58,7 @@ func (x *Index) catchUp(ctx context.Context) error {
 	replicas := true
 	for first := true; ; first = false {
 		replicas = !replicas // neither waits for the other
-		now, err := x.Store.State(ctx)
+		now, err := x.State(ctx)
 		if err != nil {
 			return err
 		}
@@ -66,8 +66,7 @@ func (x *Index) catchUp(ctx context.Context) error {
 		if err := x.ensure(ctx, name); err != nil {
 			return err
 		}
-		_, ok, err := x.Store.Lease(ctx, x.follower(name), x.holder, time.Now().Add(leaseTime))
-		if err != nil || !ok {
+		if ok, err := x.leased(ctx, name); err != nil || !ok {
 			return err
 		}
 		done, err := x.step(ctx, name, now.Model, replicas)
@@ -97,16 +96,21 @@ func (x *Index) others(ctx context.Context, current string, complete bool) error
 				err = x.client.removeEmpty(ctx, class)
 			}
 			if err == nil {
-				err = x.Store.Forget(ctx, x.follower(class))
+				err = x.Forget(ctx, x.follower(class))
 			}
 		case usable(class):
-			_, ok, leaseErr := x.Store.Lease(ctx, x.follower(class), x.holder, time.Now().Add(leaseTime))
-			if err = leaseErr; ok {
+			var ok bool
+			if ok, err = x.leased(ctx, class); ok {
 				_, err = x.step(ctx, class, "", false)
 			}
 		}
 	}
 	return err
+}
+
+// leased makes this process the one that fills a collection, unless another one is.
+func (x *Index) leased(ctx context.Context, class string) (bool, error) {
+	return x.Lease(ctx, x.follower(class), x.holder, time.Now().Add(leaseTime))
 }
 
 // collections returns how far the collections are that have the library.
@@ -176,7 +180,7 @@ func (x *Index) step(ctx context.Context, class, model string, first bool) (done
 		return false, err
 	}
 	nodes = slices.DeleteFunc(nodes, func(node string) bool { return replicas[node] < from || replicas[node] >= changes.Last })
-	ok, err := x.Store.Advance(ctx, x.follower(class), x.holder, &changes, refused, nodes, time.Now().Add(leaseTime))
+	ok, err := x.Advance(ctx, x.follower(class), x.holder, &changes, refused, nodes, time.Now().Add(leaseTime))
 	if changes.Left == 0 {
 		x.whole.Store(class, changes.Last)
 	}
@@ -228,7 +232,7 @@ func (x *Index) vectors(ctx context.Context, model string, d *index.Document) ([
 	for i := range d.Chunks {
 		texts[i] = documents.EmbeddedText(d, i)
 	}
-	return x.Store.Embeddings(ctx, model, texts)
+	return x.Embeddings(ctx, model, texts)
 }
 
 // remove deletes the objects of documents that a filter admits. gRPC deletes with the time of the call, so that no

@@ -95,14 +95,12 @@ func Open(ctx context.Context, store *documents.Store, options Options) (*Index,
 }
 
 func (x *Index) start(ctx context.Context, tenant string) error {
-	now, err := x.Store.State(ctx)
-	if err == nil {
-		x.tenant, err = Name(ctx, x.Store, tenant)
-	}
+	now, err := x.State(ctx)
 	if err != nil {
 		return err
 	}
-	if err := x.Store.CountWords(ctx); err != nil && !errors.Is(err, fault.ErrReadOnly) {
+	x.tenant = tenantName(tenant, now.Store)
+	if err := x.CountWords(ctx); err != nil && !errors.Is(err, fault.ErrReadOnly) {
 		return err
 	}
 	limited, cancel := context.WithTimeout(ctx, openWait)
@@ -112,7 +110,7 @@ func (x *Index) start(ctx context.Context, tenant string) error {
 	} else if err != nil { // documents can be stored, and are indexed later
 		x.log.Warn("Weaviate is not available", "error", err)
 	}
-	x.Store.Stored = x.await
+	x.Stored = x.await
 	x.following = documents.Follow(ctx, x.log, "Weaviate", x.follow, func() time.Duration { return lookAfter })
 	return nil
 }
@@ -124,10 +122,10 @@ func (x *Index) ensure(ctx context.Context, class string) error {
 		return nil
 	}
 	err := x.client.ensure(ctx, class, x.tenant, func() error {
-		if x.Store.ReadOnly() {
+		if x.ReadOnly() {
 			return nil
 		}
-		return x.Store.Restart(ctx, x.follower(class), x.holder, time.Now().Add(leaseTime))
+		return x.Restart(ctx, x.follower(class), x.holder, time.Now().Add(leaseTime))
 	})
 	if err == nil {
 		x.ensured.Store(class, true)
@@ -158,8 +156,8 @@ func (x *Index) await(ctx context.Context) {
 
 // Settle implements index.Follower.
 func (x *Index) Settle(ctx context.Context, report func(done, total int)) error {
-	now, err := x.Store.State(ctx)
-	for first := int64(-1); err == nil && !x.Store.ReadOnly(); {
+	now, err := x.State(ctx)
+	for first := int64(-1); err == nil && !x.ReadOnly(); {
 		next := x.following.Next()
 		x.following.Wake()
 		position, err := x.position(ctx)
@@ -226,8 +224,8 @@ func (x *Index) position(ctx context.Context) (int64, error) {
 // search. A full check that repairs sends what Weaviate did not take again.
 func (x *Index) Check(ctx context.Context, options index.CheckOptions, report func(done, total int)) ([]index.Damage, error) {
 	found, err := x.Store.Check(ctx, options, report)
-	if err == nil && options.Full && options.Repair && !x.Store.ReadOnly() {
-		err = x.Store.RetryRefused(ctx)
+	if err == nil && options.Full && options.Repair && !x.ReadOnly() {
+		err = x.RetryRefused(ctx)
 		x.await(ctx)
 	}
 	return found, err

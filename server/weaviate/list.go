@@ -272,7 +272,7 @@ func (s *snapshot) listRest(ctx context.Context, r *reach, query index.Query, re
 	query.Filter.NoDocuments = append(slices.Clip(query.Filter.NoDocuments), slices.Sorted(maps.Keys(r.fetched))...)
 	further := s.reach(ctx, query.Filter.Access)
 	further.loaded, further.changed, further.since, further.behind = r.loaded, r.changed, r.since, r.behind
-	rest, err := s.searcher(further).Search(ctx, query)
+	rest, err := further.searcher().Search(ctx, query)
 	if len(result.Hits) == 0 {
 		result.Before += rest.Before
 	}

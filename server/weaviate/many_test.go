@@ -247,10 +247,10 @@ func snapshotOf(t *testing.T, x index.Index) index.Snapshot {
 
 // staleRights takes documents away while nobody follows the log.
 func staleRights(t *testing.T, x *Index) {
-	if _, ok, err := x.Store.Lease(t.Context(), x.follower(className("")), x.holder, time.Now()); !ok || err != nil {
+	if ok, err := x.Store.Lease(t.Context(), x.follower(className("")), x.holder, time.Now()); !ok || err != nil {
 		t.Fatal("the log is followed elsewhere", err)
 	}
-	if _, ok, err := x.Store.Lease(t.Context(), x.follower(className("")), "the test", time.Now().Add(time.Hour)); !ok || err != nil {
+	if ok, err := x.Store.Lease(t.Context(), x.follower(className("")), "the test", time.Now().Add(time.Hour)); !ok || err != nil {
 		t.Fatal("cannot keep the log", err)
 	}
 	var patches []index.AccessPatch

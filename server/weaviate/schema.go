@@ -182,12 +182,8 @@ func (c *client) ensure(ctx context.Context, name, tenant string, missing func()
 
 // Name returns the name of a tenant's library in a cluster.
 func Name(ctx context.Context, store *documents.Store, tenant string) (string, error) {
-	shown, err := store.Snapshot(ctx)
-	if err != nil {
-		return "", err
-	}
-	defer shown.Close()
-	return tenantName(tenant, shown.State.Store), nil
+	now, err := store.State(ctx)
+	return tenantName(tenant, now.Store), err
 }
 
 // Remove deletes libraries, by Name, in all collections of a cluster. It is no error if there are none.

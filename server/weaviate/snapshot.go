@@ -24,8 +24,8 @@ type snapshot struct {
 	class    string
 	position int64            // of the class in the log
 	replicas map[string]int64 // those of its replicas, by node; nil: all have what position says
-	hidden   int              // documents
-	searcher func(*reach) *lexical.Searcher
+	stats    segment.Stats
+	hidden   int // documents
 }
 
 // Snapshot implements index.Index.
@@ -35,8 +35,7 @@ func (x *Index) Snapshot(ctx context.Context) (_ index.Snapshot, err error) {
 		return nil, err
 	}
 	s := &snapshot{Snapshot: inner, index: x}
-	stats, hidden, err := inner.Words(ctx)
-	if err == nil {
+	if s.stats, s.hidden, err = inner.Words(ctx); err == nil {
 		s.class, s.position, err = x.searched(ctx, inner)
 	}
 	if err == nil {
@@ -49,12 +48,10 @@ func (x *Index) Snapshot(ctx context.Context) (_ index.Snapshot, err error) {
 		inner.Close()
 		return nil, err
 	}
-	s.hidden = hidden
-	s.searcher = func(r *reach) *lexical.Searcher {
-		return lexical.NewElsewhere(stats, lexical.DefaultParams(), func(context.Context, index.Access) lexical.Elsewhere { return r })
-	}
 	return s, nil
 }
+
+func (r *reach) searcher() *lexical.Searcher { return lexical.NewElsewhere(r.s.stats, r) }
 
 // Search implements index.Snapshot.
 func (s *snapshot) Search(ctx context.Context, query index.Query) (result index.Result, err error) {
@@ -75,13 +72,13 @@ func (s *snapshot) Search(ctx context.Context, query index.Query) (result index.
 		}
 	}
 	query.Count = query.Count || query.List != nil
-	result, err = s.searcher(r).Search(ctx, query)
+	result, err = r.searcher().Search(ctx, query)
 	if err == nil && r.rest && len(result.Hits) < query.List.Documents {
 		err = s.listRest(ctx, r, query, &result)
 	}
 	result.Behind = r.lost
 	if err == nil && result.Matched != nil {
-		result.Matched = &matched{inner: result.Matched, reach: r}
+		result.Matched = &matched{result.Matched, r}
 	}
 	return result, err
 }
@@ -108,8 +105,8 @@ func (s *snapshot) Stats(ctx context.Context) (index.Stats, error) {
 
 // matched counts what was fetched, and says whether that is all.
 type matched struct {
-	inner index.Matched
-	reach *reach
+	index.Matched // where documents that were not read are not known to match
+	reach         *reach
 }
 
 // Count implements index.Matched.
@@ -135,16 +132,11 @@ func (m *matched) Count(ctx context.Context) (index.Counts, error) {
 	if err != nil {
 		return index.Counts{}, err
 	}
-	counts, err := lexical.Extend(m.inner, more).Count(ctx)
+	counts, err := lexical.Extend(m.Matched, more).Count(ctx)
 	if err == nil && estimated {
 		counts.Estimated, counts.Documents = true, max(counts.Documents, int(m.reach.total))
 	}
 	return counts, err
-}
-
-// Has implements index.Matched. Documents that were not read are not known to match.
-func (m *matched) Has(ctx context.Context, ids []string) (map[string]bool, error) {
-	return m.inner.Has(ctx, ids)
 }
 
 // Twins implements index.Matched: of the documents that were read, if they are all.
@@ -152,7 +144,7 @@ func (m *matched) Twins(ctx context.Context) ([][]string, error) {
 	if m.reach.incomplete {
 		return nil, nil
 	}
-	return m.inner.Twins(ctx)
+	return m.Matched.Twins(ctx)
 }
 
 // matching returns all documents that the last search matches; complete: none is missing. Its filters exclude some
@@ -212,13 +204,13 @@ func (s *snapshot) Suggest(ctx context.Context, prefix string, access index.Acce
 	if err := r.loadChanged(); err != nil {
 		return index.Suggestions{}, err
 	}
-	return s.searcher(r).Suggest(ctx, prefix, access, limit)
+	return r.searcher().Suggest(ctx, prefix, access, limit)
 }
 
 // Like implements index.Snapshot.
 func (s *snapshot) Like(ctx context.Context, id string, chunk int, access index.Access) (index.Likeness, error) {
 	return s.Likeness(ctx, id, chunk, access, func(text string) ([]string, error) {
-		return s.searcher(s.reach(ctx, access)).RareWords(ctx, text, access)
+		return s.reach(ctx, access).searcher().RareWords(ctx, text, access)
 	})
 }
 

@@ -67,19 +67,16 @@ type WantedWord struct {
 // WantedForm is a word of a phrase: any of its terms or surfaces.
 type WantedForm struct{ Terms, Surfaces []string }
 
-// NewElsewhere returns a searcher of documents elsewhere. stats are of all of them.
-func NewElsewhere(stats segment.Stats, params Params, reach func(context.Context, index.Access) Elsewhere) *Searcher {
-	s := searcherOf(nil, stats, params)
-	s.reach = reach
+// NewElsewhere returns a searcher of documents elsewhere for one caller. stats are of all of them.
+func NewElsewhere(stats segment.Stats, far Elsewhere) *Searcher {
+	s := searcherOf(nil, stats, DefaultParams())
+	s.far = far
 	return s
 }
 
 // reach says who calls, and lets the run ask for documents elsewhere, if that is where they are.
 func (r *run) reach(access index.Access) {
-	r.access = access
-	if r.s.reach != nil {
-		r.far = r.s.reach(r.ctx, access)
-	}
+	r.access, r.far = access, r.s.far
 }
 
 // failure is the error that ended a run, on its way to answer.

@@ -41,9 +41,9 @@ type Searcher struct {
 	analysers idle[analysis.Analyser] // which remember the stems of earlier texts: that is most of their work
 	languages atomic.Pointer[libraryLanguages]
 	twins     atomic.Pointer[[]segment.Bits]
-	helpers   *semaphore.Weighted                           // processors beside that of a search
-	shared    int64                                         // see sharedPostings
-	reach     func(context.Context, index.Access) Elsewhere // nil: all documents are in parts
+	helpers   *semaphore.Weighted // processors beside that of a search
+	shared    int64               // see sharedPostings
+	far       Elsewhere           // nil: all documents are in parts
 }
 
 // NewSearcher returns a searcher over parts. A document may be live in one of them at most.
