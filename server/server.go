@@ -8,10 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"net/http"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -33,6 +31,7 @@ import (
 	"quarry/server/postgres"
 	"quarry/server/sample"
 	"quarry/server/segments"
+	"quarry/server/sqlite"
 	"quarry/server/weaviate"
 )
 
@@ -215,11 +214,11 @@ func (s *Server) directory(ctx context.Context, create bool) (*directory.Directo
 			return directory.OpenServer(ctx, s.pool, s.options.Now)
 		}
 		path := filepath.Join(s.options.Home, directoryFile)
-		found, err := exists(path)
+		found, err := sqlite.Stat(path)
 		if err != nil {
 			return nil, fmt.Errorf("open the directory: %w", err)
 		}
-		if !found && (!create || s.options.ReadOnly) {
+		if found == nil && (!create || s.options.ReadOnly) {
 			return nil, errAbsent
 		}
 		return directory.Open(ctx, path, s.options.ReadOnly, s.options.Now)
@@ -315,14 +314,6 @@ func ownFiles(home string) []string {
 
 func tenantFolder(home, tenant string) string { return filepath.Join(home, tenantsFolder, tenant) }
 
-func exists(path string) (bool, error) {
-	_, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
 // HasDocuments reports whether the default tenant of a home has documents. It creates nothing. It is true for a library
 // that cannot be read, so that opening it reports the error.
 func HasDocuments(ctx context.Context, home string) (bool, error) {
@@ -360,11 +351,11 @@ func (s *Server) openChats(ctx context.Context, tenant string, create bool) (*ch
 		}
 		if !s.options.Sample && !s.options.ReadOnly {
 			path = filepath.Join(tenantFolder(s.options.Home, tenant), chatsFile)
-			found, err := exists(path)
+			found, err := sqlite.Stat(path)
 			if err != nil {
 				return nil, fmt.Errorf("open the chats: %w", err)
 			}
-			if !found && !create {
+			if found == nil && !create {
 				return nil, errAbsent
 			}
 		}

@@ -19,6 +19,7 @@ import (
 	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/segments"
+	"quarry/server/sqlite"
 )
 
 // removedPrefix begins the folder name of a tenant that is being removed. It is no valid tenant name.
@@ -175,10 +176,7 @@ func (s *Server) filesOf(tenant string) (now tenantFiles, err error) {
 	if now.documents, err = stat(folder); err != nil {
 		return now, err
 	}
-	now.chats, err = os.Stat(filepath.Join(folder, chatsFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		now.chats, err = nil, nil
-	}
+	now.chats, err = sqlite.Stat(filepath.Join(folder, chatsFile))
 	return now, err
 }
 

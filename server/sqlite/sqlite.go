@@ -105,10 +105,7 @@ func Stat(path string) (fs.FileInfo, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, fmt.Errorf("look for a library: %w", err)
-	}
-	return found, nil
+	return found, err
 }
 
 // ReadOnly reports whether the database was opened read-only.
