@@ -265,7 +265,7 @@ func (c *checkRun) damagedFiles(ctx context.Context) (found []*damagedError, err
 func (c *checkRun) inspectFiles(tx sqldb.Source) (found []*damagedError, err error) {
 	var segments *damagedError
 	err = c.x.inspect(tx, func(p *part, damage error) error {
-		c.x.pool.drop(p.segment)
+		c.x.states.pool.drop(p.segment)
 		if damage != nil {
 			segments = segments.add(p.name, damage)
 		}

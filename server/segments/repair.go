@@ -151,7 +151,7 @@ func (x *Index) inspectPart(tx sqldb.Source, p *part) error {
 	if _, err := p.statistics(); err != nil {
 		return err
 	}
-	if err := x.pool.verify(p.name); err != nil {
+	if err := x.states.pool.verify(p.name); err != nil {
 		return err
 	}
 	return x.states.openSegment(p)

@@ -170,7 +170,7 @@ func (x *Index) nameUnlisted(to *sqldb.Tx) error {
 		return err
 	}
 	for name := range files {
-		opened, err := x.pool.acquire(name)
+		opened, err := x.states.pool.acquire(name)
 		if err != nil {
 			continue // damaged, or no segment
 		}
@@ -181,7 +181,7 @@ func (x *Index) nameUnlisted(to *sqldb.Tx) error {
 			}
 			documents.InsertLost(to, id)
 		}
-		x.pool.drop(opened)
+		x.states.pool.drop(opened)
 	}
 	return nil
 }

@@ -53,7 +53,6 @@ type Index struct {
 	documents.Tables
 	db          *sqlite.DB
 	builders    sync.Pool // of *segment.Builder, empty
-	pool        *pool[*segment.Reader]
 	states      *states
 	files       segmentFiles
 	source      *follower
@@ -98,8 +97,7 @@ func Open(ctx context.Context, options Options) (*Index, error) {
 		_ = db.Close()
 		return nil, err
 	}
-	x.pool = newPool(x.files, segment.Open)
-	x.states = &states{pool: x.pool, vectors: newPool(x.files, vector.Open)}
+	x.states = &states{pool: newPool(x.files, segment.Open), vectors: newPool(x.files, vector.Open)}
 	policy := defaultMergePolicy()
 	if options.policy != nil {
 		policy = *options.policy
