@@ -205,7 +205,7 @@ func (w *writer) apply(ctx context.Context, model string, changes *documents.Cha
 		if err != nil {
 			return nil, err
 		}
-		made, err := objects(w.class, w.x.tenant, put, analyser, func(chunk int) []float32 { return vectors[chunk] })
+		made, err := objects(w.class, w.x.tenant, put, analyser, vectors)
 		if err != nil {
 			send.refuse(put.ID, err.Error())
 		}

@@ -130,9 +130,9 @@ func object(class, tenant, id string, values map[string]any) (*pb.BatchObject, e
 	return &pb.BatchObject{Uuid: id, Collection: class, Tenant: tenant, Properties: made}, nil
 }
 
-// objects makes the objects of a document: itself and its passages. vector returns the vector of a passage; empty: it has none.
+// objects makes the objects of a document: itself and its passages, of which each has a vector; empty: it has none.
 func objects(class, tenant string, put *documents.Put, analyser *analysis.Analyser,
-	vector func(chunk int) []float32) ([]*pb.BatchObject, error) {
+	vectors [][]float32) ([]*pb.BatchObject, error) {
 	d := &put.Document
 	words := segment.DeltaOf(*d)
 	var terms, titled, surfaces []string
@@ -165,8 +165,8 @@ func objects(class, tenant string, put *documents.Put, analyser *analysis.Analys
 		if err != nil {
 			return nil, err
 		}
-		if values := vector(i); len(values) > 0 {
-			o.VectorBytes = documents.AppendVector(nil, values)
+		if len(vectors[i]) > 0 {
+			o.VectorBytes = documents.AppendVector(nil, vectors[i])
 		}
 		all = append(all, o)
 	}
