@@ -124,17 +124,16 @@ type encoder struct {
 }
 
 func (e *encoder) text(value *string) {
+	length := len(*value)
 	if e.names != nil {
 		if found, ok := e.names.of(*value); ok {
 			e.used = append(e.used, found)
 			e.length(0)
-		} else {
-			e.length(1 + len(*value))
-			e.data = append(e.data, *value...)
+			return
 		}
-		return
+		length++
 	}
-	e.length(len(*value))
+	e.length(length)
 	e.data = append(e.data, *value...)
 }
 
@@ -190,10 +189,12 @@ func (d *decoder) advance(width int, valid bool) bool {
 }
 
 func (d *decoder) text(value *string) {
-	n := 0
-	if !d.named {
-		n = d.length(0)
-	} else if n = d.namedLength(); n < 0 {
+	above := 0 // the length of the text: 0 is the next name
+	if d.named {
+		above = 1
+	}
+	n := d.upTo(above) - above
+	if n < 0 {
 		if len(d.names) == 0 {
 			d.data, d.broken = nil, true
 			return
@@ -207,15 +208,6 @@ func (d *decoder) text(value *string) {
 		*value = string(d.data[:n])
 	}
 	d.data = d.data[n:]
-}
-
-// namedLength reads the length of a text that is written by names; -1: it is the next name.
-func (d *decoder) namedLength() int {
-	n, width := binary.Uvarint(d.data)
-	if !d.advance(width, n <= 1+uint64(len(d.data)-max(0, width))) {
-		return 0
-	}
-	return int(n) - 1
 }
 
 // passChunk passes over what chunkFields reads.
@@ -238,9 +230,12 @@ func (d *decoder) flag(value *bool) {
 }
 
 // length reads a number that cannot exceed what is left, as everything that is counted takes at least a byte.
-func (d *decoder) length(int) int {
+func (d *decoder) length(int) int { return d.upTo(0) }
+
+// upTo reads a number that is at most as much above what is left.
+func (d *decoder) upTo(above int) int {
 	n, width := binary.Uvarint(d.data)
-	if !d.advance(width, n <= uint64(len(d.data)-max(0, width))) {
+	if !d.advance(width, n <= uint64(above+len(d.data)-max(0, width))) {
 		return 0
 	}
 	return int(n)
