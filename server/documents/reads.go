@@ -87,10 +87,9 @@ func (r *Reads) Documents(ctx context.Context, ids []string, access index.Access
 }
 
 // Chunks implements index.Snapshot.
-func (r *Reads) Chunks(ctx context.Context, id string, from, to int, access index.Access) ([]index.Chunk, error) {
-	var chunks []index.Chunk
-	err := r.Read(ctx, func(reader *Reader) error {
-		rows, err := r.admitted(reader, access, id)
+func (r *Reads) Chunks(ctx context.Context, id string, from, to int, access index.Access) (chunks []index.Chunk, err error) {
+	err = r.Read(ctx, func(reader *Reader) error {
+		rows, texts, err := r.texts(reader, access, index.Range{DocumentID: id, From: from, To: to})
 		switch {
 		case err != nil:
 			return err
@@ -99,46 +98,45 @@ func (r *Reads) Chunks(ctx context.Context, id string, from, to int, access inde
 		case rows[0].Damaged:
 			return fmt.Errorf("document %q: %w: %w", id, fault.ErrDamaged, rows[0].Cause)
 		}
-		c := rangeOf(rows[0], from, to)
-		if len(c.chunks) == 0 {
-			return nil
-		}
-		chunks = c.chunks
-		err = reader.fill(c)
-		r.noteChunks(c.of, from, chunks)
-		return err
+		chunks = texts[0]
+		return nil
 	})
 	return chunks, err
 }
 
 // Texts implements index.Snapshot.
-func (r *Reads) Texts(ctx context.Context, ranges []index.Range, access index.Access) ([][]index.Chunk, error) {
-	texts := make([][]index.Chunk, len(ranges))
-	err := r.Read(ctx, func(reader *Reader) error {
-		ids := make([]string, len(ranges))
-		for i, wanted := range ranges {
-			ids[i] = wanted.DocumentID
-		}
-		rows, err := r.admitted(reader, access, ids...)
-		if err != nil {
-			return err
-		}
-		var all []chunkRange
-		for i, row := range rows {
-			if row == nil || row.Damaged {
-				continue
-			}
-			if c := rangeOf(row, ranges[i].From, ranges[i].To); len(c.chunks) > 0 {
-				texts[i], all = c.chunks, append(all, c)
-			}
-		}
-		err = reader.fill(all...)
-		for _, c := range all {
-			r.noteChunks(c.of, c.first, c.chunks)
-		}
+func (r *Reads) Texts(ctx context.Context, ranges []index.Range, access index.Access) (texts [][]index.Chunk, err error) {
+	err = r.Read(ctx, func(from *Reader) error {
+		_, texts, err = r.texts(from, access, ranges...)
 		return err
 	})
 	return texts, err
+}
+
+// texts returns the chunks of ranges, and the rows of their documents as admitted does.
+func (r *Reads) texts(from *Reader, access index.Access, ranges ...index.Range) (rows []*Row, texts [][]index.Chunk, err error) {
+	ids := make([]string, len(ranges))
+	for i, wanted := range ranges {
+		ids[i] = wanted.DocumentID
+	}
+	texts = make([][]index.Chunk, len(ranges))
+	if rows, err = r.admitted(from, access, ids...); err != nil {
+		return rows, texts, err
+	}
+	var all []chunkRange
+	for i, row := range rows {
+		if row == nil || row.Damaged {
+			continue
+		}
+		if c := rangeOf(row, ranges[i].From, ranges[i].To); len(c.chunks) > 0 {
+			texts[i], all = c.chunks, append(all, c)
+		}
+	}
+	err = from.fill(all...)
+	for _, c := range all {
+		r.noteChunks(c.of, c.first, c.chunks)
+	}
+	return rows, texts, err
 }
 
 // Likeness returns what index.Snapshot's Like does, of a passage that can be read. rare returns the words of a text that
@@ -147,23 +145,15 @@ func (r *Reads) Likeness(ctx context.Context, id string, chunk int, access index
 	found index.Likeness, err error) {
 	var passage index.Document
 	err = r.Read(ctx, func(from *Reader) error {
-		rows, err := r.admitted(from, access, id)
-		if err != nil {
-			return err
-		}
-		if row := rows[0]; row != nil && !row.Damaged && chunk >= 0 && chunk < row.ChunkCount {
-			c := rangeOf(row, chunk, chunk)
-			err = from.fill(c)
-			r.noteChunks(row, chunk, c.chunks)
-			passage = row.Document
-			passage.Chunks = c.chunks
-		}
-		if err == nil && (passage.Chunks == nil || passage.Chunks[0].Damaged) {
+		rows, texts, err := r.texts(from, access, index.Range{DocumentID: id, From: chunk, To: chunk})
+		if err == nil && (len(texts[0]) == 0 || texts[0][0].Damaged) {
 			err = fmt.Errorf("passage %d of %q: %w", chunk, id, fault.ErrNotFound)
 		}
 		if err != nil {
 			return err
 		}
+		passage = rows[0].Document
+		passage.Chunks = texts[0]
 		model, err := CurrentModel(from.Source)
 		if err != nil || model.Name == "" {
 			return err
