@@ -62,55 +62,63 @@ func (x *Index) catchUp(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		name := className(now.Model)
-		if err := x.ensure(ctx, name); err != nil {
+		f := &filling{x, ctx, className(now.Model), now.Model}
+		if err := x.ensure(ctx, f.class); err != nil {
 			return err
 		}
-		if ok, err := x.leased(ctx, name); err != nil || !ok {
+		if ok, err := f.leased(); err != nil || !ok {
 			return err
 		}
-		done, err := x.step(ctx, name, now.Model, replicas)
-		if err = errors.Join(err, x.others(ctx, name, first && done && err == nil)); err != nil || done {
+		done, err := f.step(replicas)
+		if err = errors.Join(err, f.others(first && done && err == nil)); err != nil || done {
 			return err
 		}
 	}
 }
 
-// others keeps the collection that is searched up to date until that of the current model has everything, and then
-// removes it.
-func (x *Index) others(ctx context.Context, current string, complete bool) error {
-	shown, err := x.Store.Snapshot(ctx)
+// filling applies changes to a collection.
+type filling struct {
+	*Index
+	ctx          context.Context
+	class, model string // the model of its vectors; empty: it gets none
+}
+
+// leased makes this process the one that fills the collection, unless another one is.
+func (f *filling) leased() (bool, error) {
+	return f.Lease(f.ctx, f.follower(f.class), f.holder, time.Now().Add(leaseTime))
+}
+
+// others keeps the collection that is searched up to date until this one, that of the current model, has everything,
+// and then removes it.
+func (f *filling) others(complete bool) error {
+	shown, err := f.Store.Snapshot(f.ctx)
 	if err != nil {
 		return err
 	}
-	found, err := x.collections(ctx, shown)
-	complete = complete && found[current] == shown.State.Generation
+	found, err := f.collections(f.ctx, shown)
+	complete = complete && found[f.class] == shown.State.Generation
 	shown.Close()
 	for class := range found {
 		switch {
-		case err != nil || class == current:
+		case err != nil || class == f.class:
 		case complete:
-			x.ensured.Delete(class)
-			err = x.client.removeTenant(ctx, class, x.tenant)
+			f.ensured.Delete(class)
+			err = f.client.removeTenant(f.ctx, class, f.tenant)
 			if err == nil {
-				err = x.client.removeEmpty(ctx, class)
+				err = f.client.removeEmpty(f.ctx, class)
 			}
 			if err == nil {
-				err = x.Forget(ctx, x.follower(class))
+				err = f.Forget(f.ctx, f.follower(class))
 			}
 		case usable(class):
+			other := &filling{Index: f.Index, ctx: f.ctx, class: class}
 			var ok bool
-			if ok, err = x.leased(ctx, class); ok {
-				_, err = x.step(ctx, class, "", false)
+			if ok, err = other.leased(); ok {
+				_, err = other.step(false)
 			}
 		}
 	}
 	return err
-}
-
-// leased makes this process the one that fills a collection, unless another one is.
-func (x *Index) leased(ctx context.Context, class string) (bool, error) {
-	return x.Lease(ctx, x.follower(class), x.holder, time.Now().Add(leaseTime))
 }
 
 // collections returns how far the collections are that have the library.
@@ -144,53 +152,54 @@ func (x *Index) follower(class string) string { return "weaviate/" + class + "/"
 
 // step applies some changes: those that Weaviate lacks, or those that one of its replicas lacks, which come first if
 // wanted.
-func (x *Index) step(ctx context.Context, class, model string, first bool) (done bool, err error) {
-	shown, err := x.Store.Snapshot(ctx)
+func (f *filling) step(first bool) (done bool, err error) {
+	shown, err := f.Store.Snapshot(f.ctx)
 	if err != nil {
 		return false, err
 	}
 	defer shown.Close()
-	followers, err := shown.Followers(ctx, x.follower(class))
+	name := f.follower(f.class)
+	followers, err := shown.Followers(f.ctx, name)
 	if err != nil {
 		return false, err
 	}
 	position := followers[""]
-	replicas, err := shown.Followers(ctx, x.follower(class)+"/")
+	replicas, err := shown.Followers(f.ctx, name+"/")
 	if err != nil {
 		return false, err
 	}
 	from, current := position, position == shown.State.Generation
 	if first || current {
-		if from, err = x.lacking(ctx, class, position, replicas); err != nil || current && from == position {
+		if from, err = f.lacking(position, replicas); err != nil || current && from == position {
 			return true, err
 		}
 	}
-	whole, _ := x.whole.Load(class)
-	changes, err := shown.Changes(ctx, from, whole == from, followAtOnce)
+	whole, _ := f.whole.Load(f.class)
+	changes, err := shown.Changes(f.ctx, from, whole == from, followAtOnce)
 	if err != nil {
 		return false, err
 	}
 	shown.Close()
-	written, refused, err := x.write(ctx, class, model, &changes)
+	written, refused, err := f.write(&changes)
 	if err != nil {
-		return false, explain(ctx, "index the documents in Weaviate", err)
+		return false, explain(f.ctx, "index the documents in Weaviate", err)
 	}
-	nodes, err := x.proven(ctx, written)
+	nodes, err := written.proven()
 	if err != nil {
 		return false, err
 	}
 	nodes = slices.DeleteFunc(nodes, func(node string) bool { return replicas[node] < from || replicas[node] >= changes.Last })
-	ok, err := x.Advance(ctx, x.follower(class), x.holder, &changes, refused, nodes, time.Now().Add(leaseTime))
+	ok, err := f.Advance(f.ctx, name, f.holder, &changes, refused, nodes, time.Now().Add(leaseTime))
 	if changes.Left == 0 {
-		x.whole.Store(class, changes.Last)
+		f.whole.Store(f.class, changes.Last)
 	}
 	return !ok || changes.Last <= position && len(nodes) == 0, err
 }
 
 // apply makes the objects what they are after some changes, and returns documents that Weaviate does not take. Applying
 // changes twice changes nothing.
-func (w *writer) apply(ctx context.Context, model string, changes *documents.Changes) ([]index.Unindexed, error) {
-	if err := w.remove(ctx, anyOf, changes.Removed); err != nil {
+func (w *writer) apply(changes *documents.Changes) ([]index.Unindexed, error) {
+	if err := w.remove(anyOf, changes.Removed); err != nil {
 		return nil, err
 	}
 	var older []string // documents that may have had passages before which they have no more
@@ -201,24 +210,24 @@ func (w *writer) apply(ctx context.Context, model string, changes *documents.Cha
 		if !put.New {
 			older, oldest = append(older, put.ID), min(oldest, put.Changed)
 		}
-		vectors, err := w.x.vectors(ctx, model, &put.Document)
+		vectors, err := w.vectors(w.ctx, w.model, &put.Document)
 		if err != nil {
 			return nil, err
 		}
-		made, err := objects(w.class, w.x.tenant, put, analyser, vectors)
+		made, err := objects(w.class, w.tenant, put, analyser, vectors)
 		if err != nil {
 			send.refuse(put.ID, err.Error())
 		}
 		for _, o := range made {
-			if err := send.add(ctx, put.ID, o); err != nil {
+			if err := send.add(put.ID, o); err != nil {
 				return nil, err
 			}
 		}
 	}
-	if err := send.flush(ctx); err != nil {
+	if err := send.flush(); err != nil {
 		return nil, err
 	}
-	return send.refused, w.remove(ctx, func(property string, ids []string) *pb.Filters {
+	return send.refused, w.remove(func(property string, ids []string) *pb.Filters {
 		return all(anyOf(property, ids), number(propVersion, pb.Filters_OPERATOR_LESS_THAN, oldest))
 	}, older)
 }
@@ -237,13 +246,13 @@ func (x *Index) vectors(ctx context.Context, model string, d *index.Document) ([
 
 // remove deletes the objects of documents that a filter admits. gRPC deletes with the time of the call, so that no
 // replica that was away brings them back.
-func (w *writer) remove(ctx context.Context, filter func(property string, ids []string) *pb.Filters, ids []string) error {
+func (w *writer) remove(filter func(property string, ids []string) *pb.Filters, ids []string) error {
 	for some := range slices.Chunk(ids, batchObjects) {
 		for more := true; more; {
-			err := w.patiently(ctx, func(ctx context.Context) error {
+			err := w.try(w.patience, func(ctx context.Context) error {
 				var reply *pb.BatchDeleteReply
-				err := w.x.client.onLast(func(host int64) (err error) {
-					reply, err = w.x.client.grpc(host).BatchDelete(ctx, &pb.BatchDeleteRequest{Collection: w.class, Tenant: &w.x.tenant,
+				err := w.client.onLast(func(host int64) (err error) {
+					reply, err = w.client.grpc(host).BatchDelete(ctx, &pb.BatchDeleteRequest{Collection: w.class, Tenant: &w.tenant,
 						Filters: filter(propDocument, some), ConsistencyLevel: &w.level})
 					return err
 				})

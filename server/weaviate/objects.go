@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
@@ -212,7 +213,7 @@ type queued struct {
 	document string
 }
 
-func (b *batch) add(ctx context.Context, document string, o *pb.BatchObject) error {
+func (b *batch) add(document string, o *pb.BatchObject) error {
 	b.queued = append(b.queued, queued{o, document})
 	b.bytes += len(o.VectorBytes) + len(o.Properties.NonRefProperties.Fields[propText].GetStringValue())
 	for _, list := range o.Properties.TextArrayProperties {
@@ -223,36 +224,36 @@ func (b *batch) add(ctx context.Context, document string, o *pb.BatchObject) err
 	if len(b.queued) < batchObjects && b.bytes < batchBytes {
 		return nil
 	}
-	return b.flush(ctx)
+	return b.flush()
 }
 
-func (b *batch) flush(ctx context.Context) error {
+func (b *batch) flush() error {
 	list := b.queued
 	b.queued, b.bytes = nil, 0
-	return b.send(ctx, list)
+	return b.send(list)
 }
 
 // send stores objects; storing one twice changes nothing. An object that Weaviate does not take, while it takes another
 // one, is refused: its document is set aside, so that those behind it are indexed.
-func (b *batch) send(ctx context.Context, list []queued) error {
+func (b *batch) send(list []queued) error {
 	for attempt := 1; len(list) > 0; attempt++ {
-		failed, err := b.store(ctx, list)
-		if ctx.Err() != nil || err == nil && len(failed) == 0 {
+		failed, err := b.store(list)
+		if b.ctx.Err() != nil || err == nil && len(failed) == 0 {
 			return err
 		}
-		try := b.patiently
+		patience := b.patience
 		if err != nil { // that was patient
-			try = within
+			patience = 0
 		}
-		switch away := b.probe(ctx, try); {
+		switch away := b.probe(patience); {
 		case away != nil:
 			return cmp.Or(err, away)
 		case err != nil && len(list) > 1:
 			half := len(list) / 2
-			if err := b.send(ctx, list[:half]); err != nil {
+			if err := b.send(list[:half]); err != nil {
 				return err
 			}
-			return b.send(ctx, list[half:])
+			return b.send(list[half:])
 		case err != nil:
 			failed = map[int]string{0: err.Error()}
 			fallthrough
@@ -280,13 +281,13 @@ func (b *batch) refuse(document, reason string) {
 }
 
 // probe stores an object of no document, which searches do not find. It fails if nothing can be stored.
-func (b *batch) probe(ctx context.Context, try func(context.Context, func(context.Context) error) error) error {
+func (b *batch) probe(patience time.Duration) error {
 	none := map[string]any{propDocument: mark(""), propOrdinal: probeObject, propHidden: true}
-	o, err := object(b.class, b.x.tenant, objectID(b.x.tenant, "", probeObject), none)
+	o, err := object(b.class, b.tenant, objectID(b.tenant, "", probeObject), none)
 	if err != nil {
 		return err
 	}
-	return try(ctx, func(ctx context.Context) error {
+	return b.try(patience, func(ctx context.Context) error {
 		failed, err := b.put(ctx, []*pb.BatchObject{o})
 		if err == nil && len(failed) > 0 {
 			return &httpError{http.StatusServiceUnavailable, failed[0]}
@@ -296,12 +297,12 @@ func (b *batch) probe(ctx context.Context, try func(context.Context, func(contex
 }
 
 // store sends objects, and returns the places of those that Weaviate does not take, with its reasons.
-func (b *batch) store(ctx context.Context, list []queued) (failed map[int]string, err error) {
+func (b *batch) store(list []queued) (failed map[int]string, err error) {
 	sent := make([]*pb.BatchObject, len(list))
 	for i, o := range list {
 		sent[i] = o.BatchObject
 	}
-	err = b.patiently(ctx, func(ctx context.Context) (err error) {
+	err = b.try(b.patience, func(ctx context.Context) (err error) {
 		failed, err = b.put(ctx, sent)
 		return err
 	})
@@ -318,8 +319,8 @@ func (b *batch) store(ctx context.Context, list []queued) (failed map[int]string
 func (w *writer) put(ctx context.Context, list []*pb.BatchObject) (map[int]string, error) {
 	failed := map[int]string{}
 	var reply *pb.BatchObjectsReply
-	err := w.x.client.onLast(func(host int64) (err error) {
-		reply, err = w.x.client.grpc(host).BatchObjects(ctx, &pb.BatchObjectsRequest{Objects: list, ConsistencyLevel: &w.level})
+	err := w.client.onLast(func(host int64) (err error) {
+		reply, err = w.client.grpc(host).BatchObjects(ctx, &pb.BatchObjectsRequest{Objects: list, ConsistencyLevel: &w.level})
 		return err
 	})
 	for _, e := range reply.GetErrors() {

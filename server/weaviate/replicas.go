@@ -39,25 +39,23 @@ func (x *Index) replicated() bool { return x.client.cluster.Replication > 1 }
 func (x *Index) sure() bool { return time.Since(time.Unix(0, x.unsure.Load())) > lateWrites }
 
 // write applies changes on all replicas that run, or, if one of them fails, on most.
-func (x *Index) write(ctx context.Context, class, model string, changes *documents.Changes) (*writer,
-	[]index.Unindexed, error) {
-	if x.replicated() && x.sure() {
-		w := &writer{x: x, class: class, level: pb.ConsistencyLevel_CONSISTENCY_LEVEL_ALL}
-		refused, err := w.apply(ctx, model, changes)
-		if err == nil || ctx.Err() != nil {
+func (f *filling) write(changes *documents.Changes) (*writer, []index.Unindexed, error) {
+	if f.replicated() && f.sure() {
+		w := &writer{filling: f, level: pb.ConsistencyLevel_CONSISTENCY_LEVEL_ALL}
+		refused, err := w.apply(changes)
+		if err == nil || f.ctx.Err() != nil {
 			return w, refused, err
 		}
-		x.log.Warn("not all replicas of Weaviate can be written", "error", err)
+		f.log.Warn("not all replicas of Weaviate can be written", "error", err)
 	}
-	w := &writer{x: x, class: class, level: pb.ConsistencyLevel_CONSISTENCY_LEVEL_QUORUM, patience: x.client.patience}
-	refused, err := w.apply(ctx, model, changes)
+	w := &writer{filling: f, level: pb.ConsistencyLevel_CONSISTENCY_LEVEL_QUORUM, patience: f.client.patience}
+	refused, err := w.apply(changes)
 	return w, refused, err
 }
 
 // writer changes the objects of a collection.
 type writer struct {
-	x        *Index
-	class    string
+	*filling
 	level    pb.ConsistencyLevel
 	patience time.Duration // with a failing call; 0: it is not repeated
 	written  []stored      // one object of each call
@@ -69,50 +67,50 @@ type stored struct {
 	changed int64
 }
 
-// patiently repeats a call while it fails for a passing reason. Of one that failed, Weaviate may do the rest later.
-func (w *writer) patiently(ctx context.Context, try func(context.Context) error) error {
-	return patiently(ctx, w.patience, func(ctx context.Context) error {
-		err := try(ctx)
+// try repeats a call while it fails for a passing reason. Of one that failed, Weaviate may do the rest later.
+func (w *writer) try(patience time.Duration, call func(context.Context) error) error {
+	return patiently(w.ctx, patience, func(ctx context.Context) error {
+		err := call(ctx)
 		if transient(err) {
-			w.x.unsure.Store(time.Now().UnixNano())
+			w.unsure.Store(time.Now().UnixNano())
 		}
 		return err
 	})
 }
 
 // live returns the nodes that run and have a replica.
-func (x *Index) live(ctx context.Context, class string) (names []string, err error) {
+func (f *filling) live() (names []string, err error) {
 	var answer struct {
 		Nodes []struct {
 			Name   string     `json:"name"`
 			Shards []struct{} `json:"shards"`
 		} `json:"nodes"`
 	}
-	err = x.client.rest(ctx, http.MethodGet, "/v1/nodes/"+class+"?output=verbose&shardName="+x.tenant, nil, &answer)
+	err = f.client.rest(f.ctx, http.MethodGet, "/v1/nodes/"+f.class+"?output=verbose&shardName="+f.tenant, nil, &answer)
 	for _, node := range answer.Nodes {
 		if len(node.Shards) > 0 {
 			names = append(names, node.Name)
 		}
 	}
-	return names, err
+	return names, explain(f.ctx, "look for the replicas in Weaviate", err)
 }
 
 // proven returns the nodes that have all that was written. Each call goes to all replicas that the node knows which
 // coordinates it, as a whole, so that one object of each call proves the others.
-func (x *Index) proven(ctx context.Context, w *writer) (nodes []string, err error) {
+func (w *writer) proven() (nodes []string, err error) {
 	if w.level != pb.ConsistencyLevel_CONSISTENCY_LEVEL_ALL {
 		return nil, nil
 	}
-	live, err := x.live(ctx, w.class)
+	live, err := w.live()
 	if err != nil {
-		return nil, explain(ctx, "look for the replicas in Weaviate", err)
+		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	ctx, cancel := context.WithTimeout(w.ctx, probeTime)
 	defer cancel()
 	var group sync.WaitGroup
 	has := make([]bool, len(live))
 	for i, node := range live {
-		group.Go(guard.Func(func() { has[i] = x.has(ctx, w, node) }, func(error) {}))
+		group.Go(guard.Func(func() { has[i] = w.isOn(ctx, node) }, func(error) {}))
 	}
 	group.Wait()
 	for i, node := range live {
@@ -123,16 +121,16 @@ func (x *Index) proven(ctx context.Context, w *writer) (nodes []string, err erro
 	return nodes, nil
 }
 
-// has reports whether a node has all that was written.
-func (x *Index) has(ctx context.Context, w *writer, node string) bool {
+// isOn reports whether a node has all that was written.
+func (w *writer) isOn(ctx context.Context, node string) bool {
 	for _, wanted := range w.written {
 		var found struct {
 			Properties struct {
 				Version int64 `json:"version"`
 			} `json:"properties"`
 		}
-		path := fmt.Sprintf("/v1/objects/%s/%s?tenant=%s&node_name=%s", w.class, wanted.id, x.tenant, url.QueryEscape(node))
-		if err := x.client.anywhere(ctx, http.MethodGet, path, nil, &found); err != nil || found.Properties.Version < wanted.changed {
+		path := fmt.Sprintf("/v1/objects/%s/%s?tenant=%s&node_name=%s", w.class, wanted.id, w.tenant, url.QueryEscape(node))
+		if err := w.client.anywhere(ctx, http.MethodGet, path, nil, &found); err != nil || found.Properties.Version < wanted.changed {
 			return false
 		}
 	}
@@ -140,16 +138,16 @@ func (x *Index) has(ctx context.Context, w *writer, node string) bool {
 }
 
 // lacking returns the position from which on a replica that runs lacks changes; position if none does.
-func (x *Index) lacking(ctx context.Context, class string, position int64, replicas map[string]int64) (int64, error) {
-	if !x.replicated() || !x.sure() || x.even(position, replicas) {
+func (f *filling) lacking(position int64, replicas map[string]int64) (int64, error) {
+	if !f.replicated() || !f.sure() || f.even(position, replicas) {
 		return position, nil
 	}
-	live, err := x.live(ctx, class)
+	live, err := f.live()
 	from := position
 	for _, node := range live {
 		from = min(from, replicas[node])
 	}
-	return from, explain(ctx, "look for the replicas in Weaviate", err)
+	return from, err
 }
 
 // even reports whether all replicas have the changes up to a position.
