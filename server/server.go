@@ -125,55 +125,38 @@ func Open(_ context.Context, options Options) (*Server, error) {
 	s := &Server{options: options, grace: shutdownGrace, open: openEmbedded, tenants: map[string]*tenantState{},
 		shared: sharedState{lock: semaphore.NewWeighted(1), emptyLock: semaphore.NewWeighted(1)}}
 	s.stat, s.people = s.filesOf, directory.Lazy(s.directory, options.Now)
-	libraryPath, libraryFiles := "", []string(nil)
+	served := api.Options{
+		Directory: s.people, Index: s.library, Chats: s.chats, RemoveTenant: s.removeTenant, Removed: s.removed, Models: options.Models,
+		Federated: options.Federated, Empty: options.Empty, Meaning: options.Meaning,
+		Version: options.Version, Profile: options.Profile,
+		SecretKey: options.SecretKey, Local: ingest.Local{Readers: options.Readers, Web: options.Web},
+		Log: options.Log, OmitQueries: options.OmitQueries, Now: options.Now,
+	}
 	if !options.Sample && !options.Empty {
 		home, err := filepath.Abs(options.Home)
 		if err != nil {
 			return nil, fmt.Errorf("open the library %s: %w", options.Home, err)
 		}
 		s.options.Home = home
+		served.LibraryPath, served.Local.Own = tenantFolder(home, directory.DefaultTenant), ownFiles(home)
+		served.Meaning.Folder = func(tenant string) string { return tenantFolder(home, tenant) }
 		if options.Database != "" {
 			if s.pool, err = postgres.Open(options.Database, options.ReadOnly); err != nil {
 				return nil, err
 			}
+			served.Database, served.Coordinator = "PostgreSQL, "+s.pool.String(), s.pool
 		}
-		libraryPath, libraryFiles = tenantFolder(home, directory.DefaultTenant), ownFiles(home)
+	}
+	if s.pool != nil || options.Weaviate != nil {
+		served.Migrate = s.migrate
 	}
 	s.budget, s.vectors = s.newBudget(), s.newEmbedding()
-	database, servers := s.shares()
-	move := s.migrate
-	if s.pool == nil && options.Weaviate == nil {
-		move = nil
-	}
-	s.api = api.New(api.Options{
-		Migrate: move, Database: database, Coordinator: servers, Directory: s.people, Index: s.library, Chats: s.chats, RemoveTenant: s.removeTenant, Removed: s.removed, Models: options.Models, Budget: s.budget,
-		Federated: options.Federated, Empty: options.Empty,
-		Changed: s.vectors.changed, Meaning: s.meaning(),
-		Version: options.Version, Profile: options.Profile,
-		SecretKey: options.SecretKey, LibraryPath: libraryPath, Local: ingest.Local{Own: libraryFiles, Readers: options.Readers, Web: options.Web},
-		Log: options.Log, OmitQueries: options.OmitQueries, Now: options.Now,
-	})
+	served.Budget, served.Changed = s.budget, s.vectors.changed
+	s.api = api.New(served)
 	if options.Background {
 		s.vectors.begin(directory.DefaultTenant)
 	}
 	return s, nil
-}
-
-// meaning returns how vectors are made.
-func (s *Server) meaning() api.Meaning {
-	m := s.options.Meaning
-	if !s.options.Sample && !s.options.Empty {
-		m.Folder = func(tenant string) string { return tenantFolder(s.options.Home, tenant) }
-	}
-	return m
-}
-
-// shares returns what the servers of one database share; zero values for files.
-func (s *Server) shares() (database string, servers api.Coordinator) {
-	if s.pool == nil {
-		return "", nil
-	}
-	return "PostgreSQL, " + s.pool.String(), s.pool
 }
 
 // InProcess returns the in-process handler for one identity. The owner's handler also changes the library.
