@@ -131,10 +131,9 @@ const embedRetry = time.Minute
 // embedding makes the vectors of documents that requests have stored, in one goroutine per tenant, until it is stopped.
 // Missing vectors are made after the next change, or by the next sync.
 type embedding struct {
-	embed func(ctx context.Context, tenant string) error
-	log   func(tenant string, err error)
-
-	ctx    context.Context // of the server, not of a request
+	server *Server
+	embed  func(ctx context.Context, tenant string) error // embedTenant; replaced in tests
+	ctx    context.Context                                // of the server, not of a request
 	cancel context.CancelFunc
 
 	mutex   sync.Mutex
@@ -142,9 +141,9 @@ type embedding struct {
 	loops   map[string]*guard.Loop // by tenant
 }
 
-func newEmbedding(embed func(ctx context.Context, tenant string) error, log func(string, error)) *embedding {
+func (s *Server) newEmbedding() *embedding {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &embedding{embed: embed, log: log, ctx: ctx, cancel: cancel, loops: map[string]*guard.Loop{}}
+	return &embedding{server: s, embed: s.embedTenant, ctx: ctx, cancel: cancel, loops: map[string]*guard.Loop{}}
 }
 
 // changed starts making the vectors of a tenant.
@@ -199,24 +198,24 @@ func (e *embedding) stop() {
 	}
 }
 
-// newEmbedding returns the embedding of a server, which without an embedding model only completes the hashes of the
-// default tenant's documents, if an earlier version stored them.
-func (s *Server) newEmbedding() *embedding {
-	return newEmbedding(func(ctx context.Context, tenant string) error {
-		_, embeds := s.options.Models.Embedder()
-		if s.options.ReadOnly || s.options.Sample || !embeds && tenant != directory.DefaultTenant { // which may be many
-			return nil
-		}
-		documents, err := s.library(ctx, tenant, false)
-		if err == nil {
-			err = ingest.CompleteHashes(ctx, documents)
-		}
-		if err != nil {
-			return err
-		}
-		return s.api.Embed(ctx, tenant, documents)
-	}, func(tenant string, err error) {
-		s.options.Log.Warn("background work failed; until it succeeds, documents may lack vectors and short refs",
-			"tenant", tenant, guard.Attr(err))
-	})
+// embedTenant makes the vectors of a tenant. Without an embedding model it only completes the hashes of the default
+// tenant's documents, if an earlier version stored them.
+func (s *Server) embedTenant(ctx context.Context, tenant string) error {
+	_, embeds := s.options.Models.Embedder()
+	if s.options.ReadOnly || s.options.Sample || !embeds && tenant != directory.DefaultTenant { // which may be many
+		return nil
+	}
+	documents, err := s.library(ctx, tenant, false)
+	if err == nil {
+		err = ingest.CompleteHashes(ctx, documents)
+	}
+	if err != nil {
+		return err
+	}
+	return s.api.Embed(ctx, tenant, documents)
+}
+
+func (e *embedding) log(tenant string, err error) {
+	e.server.options.Log.Warn("background work failed; until it succeeds, documents may lack vectors and short refs",
+		"tenant", tenant, guard.Attr(err))
 }
