@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"quarry/client/wire"
+	"quarry/server/chat"
 	"quarry/server/directory"
 	"quarry/server/fault"
 	"quarry/server/index"
@@ -104,37 +105,26 @@ func (m *migration) tenant(ctx context.Context, tenant string, number, tenants i
 
 // directory copies people, tokens and all else that the directory has.
 func (m *migration) directory(ctx context.Context) error {
-	open := func(s *Server, create bool) (postgres.Copied, error) {
-		d, err := s.directory(ctx, create)
-		if err != nil {
-			return postgres.Copied{}, err
-		}
-		return d.Copied(), nil
-	}
-	return m.rows(ctx, directory.DefaultTenant, "directory", &m.moved.Directory, open)
+	return copyPart(ctx, m, directory.DefaultTenant, "directory", &m.moved.Directory,
+		func(s *Server, create bool) (*directory.Directory, error) { return s.directory(ctx, create) })
 }
 
 // chats copies the conversations of a tenant.
 func (m *migration) chats(ctx context.Context, tenant string) error {
-	return m.rows(ctx, tenant, "chats", &m.moved.Chats, func(s *Server, create bool) (postgres.Copied, error) {
-		chats, err := s.openChats(ctx, tenant, create)
-		if err != nil {
-			return postgres.Copied{}, err
-		}
-		return chats.Copied(), nil
-	})
+	return copyPart(ctx, m, tenant, "chats", &m.moved.Chats,
+		func(s *Server, create bool) (*chat.Store, error) { return s.openChats(ctx, tenant, create) })
 }
 
-// rows copies the rows of a part, and adds their number to moved. The state of the copy is kept with the documents of a
-// tenant. A part that is in use in the database stays as it is if the documents are what is copied.
-func (m *migration) rows(ctx context.Context, tenant, name string, moved *int,
-	open func(s *Server, create bool) (postgres.Copied, error)) error {
+// copyPart copies the rows of a part, and adds their number to moved. The state of the copy is kept with the documents of
+// a tenant. A part that is in use in the database stays as it is if the documents are what is copied.
+func copyPart[T interface{ Copied() postgres.Copied }](ctx context.Context, m *migration, tenant, name string, moved *int,
+	open func(s *Server, create bool) (T, error)) error {
 	from, err := open(m.from, false)
 	if err != nil {
 		return err
 	}
 	if m.request.DryRun {
-		rows, err := from.Rows(ctx)
+		rows, err := from.Copied().Rows(ctx)
 		*moved += rows
 		return err
 	}
@@ -146,7 +136,7 @@ func (m *migration) rows(ctx context.Context, tenant, name string, moved *int,
 	if err != nil {
 		return err
 	}
-	rows, err := migrate.Replace(ctx, documents, name, to, from)
+	rows, err := migrate.Replace(ctx, documents, name, to.Copied(), from.Copied())
 	*moved += rows
 	if errors.Is(err, fault.ErrInUse) && m.withDocuments {
 		if !slices.Contains(m.moved.Kept, name) {
