@@ -150,11 +150,14 @@ func (s *Server) closeTenant(state *tenantState) error {
 	s.mutex.Lock()
 	files := state.detach()
 	s.mutex.Unlock()
-	var failed []error
+	return closeFiles(files)
+}
+
+func closeFiles(files []io.Closer) (err error) {
 	for _, file := range files {
-		failed = append(failed, file.Close())
+		err = errors.Join(err, file.Close())
 	}
-	return errors.Join(failed...)
+	return err
 }
 
 // tenantFiles identifies the open files of a tenant; nil for files that are not open.
@@ -358,9 +361,5 @@ func (s *Server) closeAll() error {
 	}
 	collect(s.shared.lock, s.shared.people.detach)
 	collect(s.shared.emptyLock, s.shared.detachEmpty)
-	var failed []error
-	for _, file := range append(files, s.replaced...) {
-		failed = append(failed, file.Close())
-	}
-	return errors.Join(failed...)
+	return closeFiles(append(files, s.replaced...))
 }

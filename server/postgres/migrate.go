@@ -167,14 +167,11 @@ func (c Copied) Changes(ctx context.Context) (int64, error) {
 // follow.
 func CopyTable(ctx context.Context, from sqldb.Querier, to *sql.Tx, table string, change func(row map[string]any)) (
 	n int, err error) {
-	if n, err = copyTable(ctx, from, to, table, change); err != nil {
-		return n, fmt.Errorf("copy the table %s: %w", table, err)
-	}
-	return n, nil
-}
-
-func copyTable(ctx context.Context, from sqldb.Querier, to *sql.Tx, table string, change func(row map[string]any)) (
-	n int, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("copy the table %s: %w", table, err)
+		}
+	}()
 	isBoolean, err := columnsOf(ctx, to, table)
 	if err != nil {
 		return 0, err

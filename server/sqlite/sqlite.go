@@ -364,7 +364,13 @@ func (db *DB) Version(ctx context.Context) (version sqldb.Version, ok bool) {
 	w := &db.watch
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	if w.conn == nil && !w.connect(ctx, db.Reader) {
+	if w.conn == nil && !w.closed {
+		if conn, err := db.Reader.Conn(ctx); err == nil {
+			w.conn = conn
+			w.number++
+		}
+	}
+	if w.conn == nil {
 		return sqldb.Version{}, false
 	}
 	version = sqldb.Version{Source: w.number}
@@ -373,19 +379,6 @@ func (db *DB) Version(ctx context.Context) (version sqldb.Version, ok bool) {
 		return sqldb.Version{}, false
 	}
 	return version, true
-}
-
-func (w *watch) connect(ctx context.Context, pool *sql.DB) bool {
-	if w.closed {
-		return false
-	}
-	conn, err := pool.Conn(ctx)
-	if err != nil {
-		return false
-	}
-	w.conn = conn
-	w.number++
-	return true
 }
 
 func (w *watch) release() error {
