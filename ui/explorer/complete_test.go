@@ -78,7 +78,7 @@ func TestCompletions(t *testing.T) {
 		"deploy ": "", "author:": "", "set:": "",
 	} {
 		m := New(t.Context(), Options{Target: Target{Kind: Sample}, Now: today, Width: 120, Height: 40})
-		m.box.SetQuery("", today())
+		m.box.SetQuery("")
 		m.box.Insert(typed)
 		m.Update(nil)
 		got := ""
@@ -129,7 +129,7 @@ func TestAnUnknownLanguage(t *testing.T) {
 		t.Errorf("lang:unk is completed by %v", found)
 	}
 	for query, want := range map[string]string{"lang:und ": "", "lang:unknown ": "no language “unknown”"} {
-		m.box.SetQuery(query, today())
+		m.box.SetQuery(query)
 		if said := m.findUnknown(); said != want {
 			t.Errorf("%s: %q, want %q", query, said, want)
 		}

@@ -201,7 +201,7 @@ func (m *Model) handleChat(chat *wire.ChatSessionDetail) tea.Cmd {
 	}
 	m.answer.asking.stop()
 	m.remember()
-	m.box.SetQuery(firstLine(turns[len(turns)-1].Question), m.now())
+	m.box.SetQuery(firstLine(turns[len(turns)-1].Question))
 	m.answer.Restore(turns)
 	if chat.Incognito {
 		m.answer.Incognito()
@@ -322,7 +322,7 @@ func (f following) of(query client.Query) []wire.Message {
 
 // followUp searches for the query as a follow-up to the searches and answers before it.
 func (m *Model) followUp() tea.Cmd {
-	m.box.FinishFilters(m.now())
+	m.box.FinishFilters()
 	typed := m.box.Query()
 	query := m.parse(typed)
 	if !query.HasWords() {
@@ -350,7 +350,7 @@ func (m *Model) replaceQuery(question string) {
 	for _, chip := range m.box.Chips() {
 		filters = append(filters, chip.Raw)
 	}
-	m.box.SetQuery(strings.Join(append(filters, question), " "), m.now())
+	m.box.SetQuery(strings.Join(append(filters, question), " "))
 }
 
 // noTrail says why there is nothing that a question could go on with.

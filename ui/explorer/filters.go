@@ -55,7 +55,7 @@ type placeCounts struct {
 
 // openPicker lays the filters over the panes. What was listed before is listed again in the tabs that are shown.
 func (m *Model) openPicker() tea.Cmd {
-	m.box.FinishFilters(m.now())
+	m.box.FinishFilters()
 	m.filters.counting.stop()
 	m.filters.counted = ""
 	for _, l := range m.filters.listed {
@@ -111,8 +111,8 @@ func (m *Model) recount() tea.Cmd {
 	if m.overlay() != InPicker || !m.conn.welcome.exact || !m.conn.welcome.instant || m.client() == nil {
 		return nil
 	}
-	var chosen querybox.Box
-	chosen.SetQuery(m.box.Query(), m.now())
+	chosen := querybox.Box{Now: m.options.Now}
+	chosen.SetQuery(m.box.Query())
 	changes := m.filters.picker.Result()
 	chosen.SetFilters(changes.Fields, changes.Raw)
 	levels := m.filters.picker.Levels()
@@ -281,7 +281,7 @@ func noUndo(m *Model) string {
 
 // dropFilter drops the filter to blame for having no results, or else the last one.
 func (m *Model) dropFilter() tea.Cmd {
-	m.box.FinishFilters(m.now())
+	m.box.FinishFilters()
 	chips := m.box.Chips()
 	dropped := len(chips) - 1
 	if cut, s := m.filters.cut, m.search.shown; cut != nil && cut.worst >= 0 && s != nil && cut.worst < len(s.query.Chips) {
@@ -338,8 +338,8 @@ func (m *Model) countPlaces() tea.Cmd {
 	if s == nil || !m.look.by.IsPlace() || !m.facets().Exact {
 		return nil
 	}
-	var box querybox.Box
-	box.SetQuery(s.text, m.now())
+	box := querybox.Box{Now: m.options.Now}
+	box.SetQuery(s.text)
 	box.SetFilters([]string{name}, nil)
 	wanted, _ := s.query.Values(name)
 	last, next := m.filters.places, placeCounts{sum: -1}

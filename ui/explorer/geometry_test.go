@@ -188,7 +188,7 @@ func states(random *rand.Rand) map[string]func(*Model) {
 	text := texts[random.IntN(len(texts))]
 	return map[string]func(*Model){
 		"results": func(m *Model) { m.focus = InList },
-		"typing":  func(m *Model) { m.focus = InBox; m.box.SetQuery(text+" source:slack set:\"日本 語\" ", today()) },
+		"typing":  func(m *Model) { m.focus = InBox; m.box.SetQuery(text + " source:slack set:\"日本 語\" ") },
 		"reading": func(m *Model) { m.focus = InReader; m.reader.StepMatch(1) },
 		"outline": func(m *Model) { m.focus = InList; m.Update(press("O")); m.outline.Move(random.IntN(3)) },
 		"links":   func(m *Model) { finishRendering(m); m.openLinks() },
@@ -211,7 +211,7 @@ func states(random *rand.Rand) map[string]func(*Model) {
 			m.comparePassages(true)
 			m.show(shown{search: m.shownSearch(), response: &wire.SearchResponse{}})
 		},
-		"welcome": func(m *Model) { m.box.SetQuery("", today()); m.forgetResults() },
+		"welcome": func(m *Model) { m.box.SetQuery(""); m.forgetResults() },
 		"actions": func(m *Model) { m.openActions(); m.actions.Move(random.IntN(60)) },
 		"filters": func(m *Model) { m.filters.picker.Open(m.facets()); m.pushPanel(InPicker, &m.filters.picker) },
 		"time": func(m *Model) {

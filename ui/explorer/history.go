@@ -219,7 +219,7 @@ func (m *Model) walk(steps int) tea.Cmd {
 	}
 	at := h.pages[h.at]
 	m.remember()
-	m.box.SetQuery(at.text, m.now())
+	m.box.SetQuery(at.text)
 	m.stopSearch()
 	m.stopBlaming()
 	s := at.search
@@ -316,7 +316,7 @@ func (m *Model) openSaved(name string) tea.Cmd {
 	}
 	m.past.opening = saved.Name
 	m.remember()
-	m.box.SetQuery(saved.Query, m.now())
+	m.box.SetQuery(saved.Query)
 	if m.client() == nil {
 		return m.submit()
 	}
@@ -327,7 +327,7 @@ func (m *Model) openSaved(name string) tea.Cmd {
 // searchFor puts a query into the box and makes the whole search.
 func (m *Model) searchFor(query string) tea.Cmd {
 	m.remember()
-	m.box.SetQuery(query, m.now())
+	m.box.SetQuery(query)
 	return m.submit()
 }
 

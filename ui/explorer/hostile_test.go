@@ -83,7 +83,7 @@ func requireClean(t *testing.T, m *Model) {
 func TestAWindowTitleIsText(t *testing.T) {
 	t.Parallel()
 	m := New(t.Context(), Options{Target: Target{Kind: Remote}, Now: today, Width: 80, Height: 24})
-	m.box.SetQuery("a\x1b]0;owned\x07b", today())
+	m.box.SetQuery("a\x1b]0;owned\x07b")
 	m.show(shown{response: &wire.SearchResponse{}})
 	if title := m.View().WindowTitle; strings.ContainsAny(title, "\x1b\x07") {
 		t.Errorf("the title is %q", title)

@@ -45,7 +45,7 @@ func (m *Model) back() tea.Cmd {
 	case m.focus != InBox: // nothing is open
 	case m.box.Query() != "":
 		m.remember()
-		m.box.SetQuery("", m.now())
+		m.box.SetQuery("")
 		m.inform(m.keys.keyOf("undo", InBox) + " restores the query")
 		return m.queryEdited()
 	}
@@ -63,7 +63,7 @@ func (m *Model) jump(citation int) tea.Cmd {
 // askExample asks the next of the target's example questions.
 func (m *Model) askExample() tea.Cmd {
 	examples := m.target.Examples
-	m.box.SetQuery(examples[m.completion.example%len(examples)], m.now())
+	m.box.SetQuery(examples[m.completion.example%len(examples)])
 	m.completion.example++
 	return m.queryEdited()
 }

@@ -33,13 +33,13 @@ func TestAuthorsAreCheckedAgainAfterAChange(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
 	m := ready(t, countingDocuments(&asked), Options{})
-	m.box.SetQuery("rollback author:nobody", today())
+	m.box.SetQuery("rollback author:nobody")
 	check := m.checkValues()
-	m.box.SetQuery("rollback", today())
+	m.box.SetQuery("rollback")
 	_, cmd := m.Update(resultMsg{handle: func() tea.Cmd { return m.handleWelcome(m.conn.welcome, nil) }})
 	drive(t, m, cmd)
 	drive(t, m, check)
-	m.box.SetQuery("rollback author:nobody", today())
+	m.box.SetQuery("rollback author:nobody")
 	_, cmd = m.Update(nil)
 	drive(t, m, cmd)
 	if said := m.unknownValue(); said != "no author “nobody”" || asked.Load() != 2 {
@@ -60,7 +60,7 @@ func TestFewAuthorsOfAQueryAreChecked(t *testing.T) {
 	for i := range 3 * mostRemembered {
 		authors = append(authors, fmt.Sprint("nobody", i))
 	}
-	m.box.SetQuery("rollback author:"+strings.Join(authors, ","), today())
+	m.box.SetQuery("rollback author:" + strings.Join(authors, ","))
 	for range 3 {
 		_, cmd := m.Update(nil)
 		drive(t, m, cmd)

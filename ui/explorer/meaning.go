@@ -21,7 +21,7 @@ func (m *Model) awaitPause(text string) tea.Cmd {
 // handleMeaningPause makes the search that Enter would make, but without a language model: each call of one costs
 // something, and typing does not ask for that.
 func (m *Model) handleMeaningPause(text string) tea.Cmd {
-	if !m.conn.vectors || m.client() == nil || m.box.InstantQuery(m.now()) != text {
+	if !m.conn.vectors || m.client() == nil || m.box.InstantQuery() != text {
 		return nil
 	}
 	if m.search.running != nil { // what is found by words comes first

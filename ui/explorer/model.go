@@ -126,7 +126,8 @@ func New(ctx context.Context, options Options) *Model {
 	m.reader.ExpandKey, m.reader.WholeKey = keys.keyOf("expand", InReader), keys.keyOf("whole", InReader)
 	m.list.WholeKey = keys.keyOf("whole", InList)
 	m.box.Placeholder = "Search " + m.target.Where
-	m.box.SetQuery(options.Query, options.Now())
+	m.box.Now = options.Now
+	m.box.SetQuery(options.Query)
 	m.conn.arrival = m.box.Query()
 	m.arrangeScreen()
 	return m

@@ -409,7 +409,7 @@ func (m *Model) searchSimilar() tea.Cmd {
 	query, _ := client.SimilarQuery(result.Ref)
 	m.remember()
 	m.box.SetTitle(result.Ref, text.Clip(passage.Title(result), longestTitle))
-	m.box.SetQuery(query, m.now())
+	m.box.SetQuery(query)
 	m.focus = InList
 	return m.startSearch(m.box.Query(), false, false)
 }

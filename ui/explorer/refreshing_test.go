@@ -84,7 +84,7 @@ func (w *watched) answer() {
 // search searches by a key: Enter, r, or a letter.
 func (w *watched) search(query string, key func(*Model) tea.Cmd) {
 	w.t.Helper()
-	w.screen.box.SetQuery(query, today())
+	w.screen.box.SetQuery(query)
 	key(w.screen)
 	w.answer()
 }
@@ -207,7 +207,7 @@ func TestAChangeDuringASearch(t *testing.T) {
 	t.Parallel()
 	for name, config := range map[string]llm.Config{"a language model": {Default: "local/small"}, "no model": {}} {
 		w := watch(t, config)
-		w.screen.box.SetQuery("lantern", today())
+		w.screen.box.SetQuery("lantern")
 		w.screen.submit()
 		running := w.screen.search.running
 		response, err := w.client.Search(t.Context(), running.wire)

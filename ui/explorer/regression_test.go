@@ -31,7 +31,7 @@ func oneAbout() *script {
 
 // ask asks a question and waits for its answer.
 func ask(t *testing.T, m *Model, q string) {
-	m.box.SetQuery(q, today())
+	m.box.SetQuery(q)
 	drive(t, m, m.submit())
 }
 
@@ -44,7 +44,7 @@ func TestASlowSearchAfterOneFromMemory(t *testing.T) {
 	if !m.search.shown.remembered {
 		t.Fatal("not from memory")
 	}
-	m.box.SetQuery("c", today())
+	m.box.SetQuery("c")
 	m.submit() // under way
 	handled(m, func() tea.Cmd { return m.handleSlowSearch(m.search.running) })
 }
@@ -55,7 +55,7 @@ func TestAFastAnswerAfterOneFromMemory(t *testing.T) {
 	ask(t, m, "a")
 	ask(t, m, "b")
 	ask(t, m, "a")
-	m.box.SetQuery("c", today())
+	m.box.SetQuery("c")
 	m.submit()
 	drive(t, m, m.askFast(m.search.running))
 }
@@ -66,13 +66,13 @@ func TestABlameThatComesTooLate(t *testing.T) {
 		answer200(w, map[string]any{"results": []any{}})
 	}}
 	m := ready(t, nothing, Options{})
-	m.box.SetQuery("x source:slack within:30d", today())
+	m.box.SetQuery("x source:slack within:30d")
 	m.submit()
 	blame := m.handleSearch(m.search.running, &wire.SearchResponse{}, nil)
 	if !m.filters.blaming.running() {
 		t.Fatal("not blaming")
 	}
-	m.box.SetQuery("source:slack within:30d", today())
+	m.box.SetQuery("source:slack within:30d")
 	m.queryEdited()
 	drive(t, m, blame)
 	m.dropFilter()
@@ -81,7 +81,7 @@ func TestABlameThatComesTooLate(t *testing.T) {
 func TestATargetThatOpensLeavesTheKeysWhereTheyAre(t *testing.T) {
 	t.Parallel()
 	m := ready(t, oneAbout(), Options{})
-	m.box.SetQuery("hal", today())
+	m.box.SetQuery("hal")
 	m.focus = InBox
 	drive(t, m, m.switchTo(m.target))
 	if m.focus != InBox {
@@ -146,7 +146,7 @@ func TestAnAnswerFromBeforeAChangeIsNotRemembered(t *testing.T) {
 	s := oneAbout()
 	m := ready(t, s, Options{})
 	m.conn.version = "1"
-	m.box.SetQuery("a", today())
+	m.box.SetQuery("a")
 	m.submit()
 	asked := m.search.running
 	handled(m, func() tea.Cmd { return m.handleVersion(&wire.LibraryStatus{Version: "2"}, nil) })

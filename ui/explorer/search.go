@@ -82,7 +82,7 @@ func (s *search) endsInPrefix() bool { return s.instant && !s.query.WordEnded &&
 // queryEdited searches as one types, where a search costs nothing.
 func (m *Model) queryEdited() tea.Cmd {
 	m.conn.pending = false
-	text := m.box.InstantQuery(m.now())
+	text := m.box.InstantQuery()
 	if !m.searches(m.parse(text)) {
 		m.stopSearch()
 		m.forgetResults()
@@ -111,7 +111,7 @@ func (m *Model) typingSearches() bool {
 
 // handlePause searches a remote server if no key was pressed since.
 func (m *Model) handlePause(text string) tea.Cmd {
-	if m.client() == nil || m.box.InstantQuery(m.now()) != text || m.focus != InBox {
+	if m.client() == nil || m.box.InstantQuery() != text || m.focus != InBox {
 		return nil
 	}
 	return m.startSearch(text, true, false)
@@ -127,7 +127,7 @@ func (m *Model) forgetResults() {
 
 // submit runs the whole search and moves to the list.
 func (m *Model) submit() tea.Cmd {
-	m.box.FinishFilters(m.now())
+	m.box.FinishFilters()
 	text := m.box.Query()
 	query := m.parse(text)
 	switch {
@@ -464,7 +464,7 @@ func (m *Model) giveUp() {
 func (m *Model) followQuery() {
 	s, running := m.search.shown, m.search.running
 	switch {
-	case s == nil || s.ofAnswer || sameQuestion(s.text, m.box.Query()) || sameQuestion(s.text, m.box.InstantQuery(m.now())):
+	case s == nil || s.ofAnswer || sameQuestion(s.text, m.box.Query()) || sameQuestion(s.text, m.box.InstantQuery()):
 		m.search.old = false
 	case running != nil && !running.slow:
 	case running == nil && !m.failing() && m.focus == InBox && m.client() != nil && !m.target.Elsewhere &&

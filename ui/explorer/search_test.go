@@ -148,7 +148,7 @@ func TestTypingAtAServerChangesTheBoxAloneWhileTheSameIsFound(t *testing.T) {
 		return strings.Split(m.View().Content, "\n")
 	}
 	found := func() []string {
-		drive(t, m, m.handlePause(m.box.InstantQuery(m.now())))
+		drive(t, m, m.handlePause(m.box.InstantQuery()))
 		return strings.Split(m.View().Content, "\n")
 	}
 	typed('q')
@@ -231,9 +231,9 @@ func TestTheNewestSearchWins(t *testing.T) {
 func TestALateAnswerIsDropped(t *testing.T) {
 	t.Parallel()
 	m := ready(t, oneAbout(), Options{})
-	m.box.SetQuery("old", today())
+	m.box.SetQuery("old")
 	old := m.submit()
-	m.box.SetQuery("new", today())
+	m.box.SetQuery("new")
 	latest := m.submit()
 	drive(t, m, old)
 	if m.search.shown != nil || m.search.failure != nil || m.search.running == nil || m.search.running.slow {

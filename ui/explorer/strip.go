@@ -156,7 +156,7 @@ func (m *Model) excludeValue() tea.Cmd {
 
 // finishedQuery is the query with all of its filters finished.
 func (m *Model) finishedQuery() client.Query {
-	m.box.FinishFilters(m.now())
+	m.box.FinishFilters()
 	return m.query()
 }
 

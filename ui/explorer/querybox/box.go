@@ -19,15 +19,16 @@ import (
 	"quarry/ui/explorer/paint"
 )
 
-// Box is a question being typed: a line of text and the filters that have left it. The zero value is empty. Undo and
+// Box is a question being typed: a line of text and the filters that have left it. It is empty at first. Undo and
 // Redo go over both; a filter that became a chip is the typed text again one step back.
 type Box struct {
 	line.Editor // the text; what is attached to it is the filters as they were typed
 
 	// Placeholder is shown in an empty box.
 	Placeholder string
+	// Now returns the time, for filters relative to it.
+	Now func() time.Time
 
-	now      time.Time // the latest moment that was given, for filters relative to it
 	ignored  []string
 	titles   map[string]string // of passages, by ref
 	parsed   []Chip
@@ -87,8 +88,7 @@ func join(text string, filters []string) string {
 }
 
 // SetQuery takes a query apart into text and chips, as one step of Undo.
-func (b *Box) SetQuery(q string, now time.Time) {
-	b.now = now
+func (b *Box) SetQuery(q string) {
 	const most = 8 * wire.MaxQueryRunes // filters do not count towards the length of a query
 	text, _, filters := b.finishedFilters(line.Clean(q, most), 0)
 	text = line.Clean(text, wire.MaxQueryRunes)
@@ -96,8 +96,7 @@ func (b *Box) SetQuery(q string, now time.Time) {
 }
 
 // FinishFilters makes chips of all filters in the text, also of one that nothing follows yet.
-func (b *Box) FinishFilters(now time.Time) {
-	b.now = now
+func (b *Box) FinishFilters() {
 	if text, cursor, filters := b.finishedFilters(b.Text(), b.Cursor()); len(filters) > 0 {
 		b.Replace(text, cursor, append(slices.Clone(b.Attached()), filters...))
 	}
@@ -105,7 +104,7 @@ func (b *Box) FinishFilters(now time.Time) {
 
 // finishedFilters is a text without all of its filters, and without the space that a filter at its end leaves.
 func (b *Box) finishedFilters(text string, cursor int) (rest string, restCursor int, filters []string) {
-	chips := client.ParseQuery(text, b.now).Chips
+	chips := client.ParseQuery(text, b.Now()).Chips
 	rest, cursor, filters = without(text, cursor, chips)
 	if len(chips) > 0 {
 		rest = strings.TrimRightFunc(rest, unicode.IsSpace)
@@ -167,7 +166,7 @@ func (b *Box) finished(text string, cursor int, pasted bool) []client.Chip {
 		open = tokens[i].Start
 	}
 	var finished []client.Chip
-	for _, chip := range client.ParseQuery(text, b.now).Chips {
+	for _, chip := range client.ParseQuery(text, b.Now()).Chips {
 		touched := cursor > chip.Start && cursor <= chip.End
 		last := chip.End == len(text)
 		if chip.Start < open && (!touched && !last || pasted && cursor == chip.End) {
@@ -287,7 +286,7 @@ func (b *Box) Chips() []Chip {
 
 func (b *Box) chip(raw string) Chip {
 	chip := Chip{Raw: raw, Label: raw}
-	if q := client.ParseQuery(raw, b.now); len(q.Chips) == 1 {
+	if q := client.ParseQuery(raw, b.Now()); len(q.Chips) == 1 {
 		chip.Field, chip.Negated = q.Chips[0].Field, q.Chips[0].Negated
 		if chip.Label = labelOf(q); q.Similar != "" {
 			chip.Label = b.Readable(raw)
@@ -344,7 +343,7 @@ func (b *Box) Readable(query string) string {
 	if !strings.Contains(strings.ToLower(query), client.FilterSimilar+":") {
 		return query
 	}
-	for _, chip := range client.ParseQuery(query, b.now).Chips {
+	for _, chip := range client.ParseQuery(query, b.Now()).Chips {
 		if chip.Field != client.FilterSimilar {
 			continue
 		}
@@ -394,8 +393,7 @@ func (b *Box) SetFilters(fields, filters []string) {
 // InstantQuery is Query for a search while it is being typed: of a filter that is not finished, at the cursor or at the
 // end of the text, only those values count that are. Filters come first, so that client.Query.WordEnded is set
 // once the last word is complete.
-func (b *Box) InstantQuery(now time.Time) string {
-	b.now = now
+func (b *Box) InstantQuery() string {
 	text := b.Text()
 	var out strings.Builder
 	copied := 0
@@ -405,7 +403,7 @@ func (b *Box) InstantQuery(now time.Time) string {
 			continue
 		}
 		out.WriteString(text[copied:t.Start])
-		out.WriteString(finishedPart(text, t, now))
+		out.WriteString(finishedPart(text, t, b.Now()))
 		copied = t.End
 	}
 	out.WriteString(text[copied:])

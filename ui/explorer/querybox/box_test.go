@@ -63,7 +63,7 @@ func TestTypedFiltersBecomeChips(t *testing.T) {
 		{"within:90d ", "| [within:90d]"},
 		{"tag:team=infra ", "| [tag:team=infra]"},
 	} {
-		var b querybox.Box
+		b := querybox.Box{Now: now}
 		typed(&b, test.typed)
 		if got := show(&b); got != test.want {
 			t.Errorf("%q typed shows %q, not %q", test.typed, got, test.want)
@@ -73,7 +73,7 @@ func TestTypedFiltersBecomeChips(t *testing.T) {
 
 func TestTypingInTheMiddle(t *testing.T) {
 	t.Parallel()
-	var b querybox.Box
+	b := querybox.Box{Now: now}
 	typed(&b, "roll back")
 	for range len("back") {
 		b.Left()
@@ -90,7 +90,7 @@ func TestTypingInTheMiddle(t *testing.T) {
 
 func TestFilterUnderTheCursorStaysText(t *testing.T) {
 	t.Parallel()
-	var b querybox.Box
+	b := querybox.Box{Now: now}
 	typed(&b, "sorce foo")
 	b.Home()
 	typed(&b, "author:j")
@@ -112,7 +112,7 @@ func TestPastedFiltersBecomeChips(t *testing.T) {
 		{`agent:"Eng team" deploys`, `deploys| [agent:"Eng team"]`},
 		{"source:", "source:|"},
 	} {
-		var b querybox.Box
+		b := querybox.Box{Now: now}
 		b.Paste(test.paste)
 		want(t, &b, test.want)
 		b.Undo()
@@ -122,10 +122,10 @@ func TestPastedFiltersBecomeChips(t *testing.T) {
 
 func TestSettle(t *testing.T) {
 	t.Parallel()
-	var b querybox.Box
+	b := querybox.Box{Now: now}
 	typed(&b, "roll back source:slack")
-	b.FinishFilters(now())
-	b.FinishFilters(now())
+	b.FinishFilters()
+	b.FinishFilters()
 	want(t, &b, "roll back| [source:slack]")
 	b.Undo()
 	want(t, &b, "roll back source:slack|")
@@ -133,7 +133,7 @@ func TestSettle(t *testing.T) {
 
 func TestConversionIsOneStepBackToTheTypedText(t *testing.T) {
 	t.Parallel()
-	var b querybox.Box
+	b := querybox.Box{Now: now}
 	typed(&b, "roll source:slack ")
 	want(t, &b, "roll | [source:slack]")
 	b.Undo()
@@ -147,7 +147,7 @@ func TestConversionIsOneStepBackToTheTypedText(t *testing.T) {
 
 func TestDeletingAtTheBeginning(t *testing.T) {
 	t.Parallel()
-	var b querybox.Box
+	b := querybox.Box{Now: now}
 	typed(&b, "source:slack source:github roll")
 	b.Home()
 	b.DeleteBack()
@@ -190,7 +190,7 @@ func selected(b *querybox.Box) string {
 
 func TestSelectedChips(t *testing.T) {
 	t.Parallel()
-	var b querybox.Box
+	b := querybox.Box{Now: now}
 	typed(&b, "source:slack source:github within:30d ")
 	b.Left()
 	b.Left()
@@ -216,8 +216,8 @@ func TestSelectedChips(t *testing.T) {
 
 func TestRemoveSetAndIgnoreFilters(t *testing.T) {
 	t.Parallel()
-	var b querybox.Box
-	b.SetQuery("roll back source:slack author:bob since:2026-01-01", now())
+	b := querybox.Box{Now: now}
+	b.SetQuery("roll back source:slack author:bob since:2026-01-01")
 	b.SetIgnored([]string{"author"})
 	for _, chip := range b.Chips() {
 		if chip.Ignored != (chip.Field == "author") {
@@ -236,7 +236,7 @@ func TestRemoveSetAndIgnoreFilters(t *testing.T) {
 	b.Undo()
 	b.Undo()
 	want(t, &b, "roll back| [source:slack] [author:bob] [since:2026-01-01]")
-	b.SetQuery("", now())
+	b.SetQuery("")
 	want(t, &b, "|")
 	b.Undo()
 	want(t, &b, "roll back| [source:slack] [author:bob] [since:2026-01-01]")
@@ -244,10 +244,10 @@ func TestRemoveSetAndIgnoreFilters(t *testing.T) {
 
 func TestSnapshot(t *testing.T) {
 	t.Parallel()
-	var b querybox.Box
+	b := querybox.Box{Now: now}
 	typed(&b, "source:slack roll")
 	state := b.Snapshot()
-	b.SetQuery("other", now())
+	b.SetQuery("other")
 	b.Restore(state)
 	want(t, &b, "roll| [source:slack]")
 	b.Undo()
@@ -286,16 +286,16 @@ func TestInstantQuery(t *testing.T) {
 		{"see http://a", "see http://a"},
 		{`"exact source:sl`, `"exact `},
 	} {
-		var b querybox.Box
+		b := querybox.Box{Now: now}
 		typed(&b, test.typed)
-		if got := b.InstantQuery(now()); got != test.want {
+		if got := b.InstantQuery(); got != test.want {
 			t.Errorf("%q is searched as %q, not %q", test.typed, got, test.want)
 		}
 	}
-	var b querybox.Box
+	b := querybox.Box{Now: now}
 	typed(&b, "source: roll")
 	moveTo(&b, len("source:"))
-	if got := b.InstantQuery(now()); got != "roll" {
+	if got := b.InstantQuery(); got != "roll" {
 		t.Errorf("with the cursor at the filter: %q", got)
 	}
 }
@@ -314,7 +314,7 @@ func TestCompletion(t *testing.T) {
 		{`agent:"Eng te`, "agent", "Eng te", `"Eng team" `, `| [agent:"Eng team"]`},
 		{"source:", "source", "", "slack", "source:slack|"},
 	} {
-		var b querybox.Box
+		b := querybox.Box{Now: now}
 		typed(&b, test.typed)
 		partial, ok := b.Typing()
 		if !ok || partial.Field != test.field || partial.Text != test.text {
@@ -329,7 +329,7 @@ func TestCompletion(t *testing.T) {
 			t.Errorf("%q undone is %q", test.typed, b.Text())
 		}
 	}
-	var b querybox.Box
+	b := querybox.Box{Now: now}
 	_, ok := b.Typing()
 	if b.Complete("x"); ok || b.Text() != "" {
 		t.Error("there is nothing to complete")
@@ -343,7 +343,7 @@ func TestQuotesAreThoseOfTheQueryLanguage(t *testing.T) {
 			continue
 		}
 		parsed := client.ParseQuery(string(r)+"a source:slack "+string(r), now())
-		var b querybox.Box
+		b := querybox.Box{Now: now}
 		b.Insert(string(r) + "a source:slack ")
 		if quote := len(parsed.Phrases) > 0; quote != (len(b.Chips()) == 0) {
 			t.Errorf("%q: ParseQuery takes it for a quotation mark: %v", r, quote)
@@ -377,8 +377,8 @@ func TestQueryMeansWhatWasSet(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(longtest.Rounds(1000, 10_000)) {
 		q := anyQuery(rand.New(rand.NewPCG(seed, 3)))
-		var b querybox.Box
-		b.SetQuery(q, now())
+		b := querybox.Box{Now: now}
+		b.SetQuery(q)
 		if got := b.Query(); !reflect.DeepEqual(meaning(got), meaning(q)) {
 			t.Fatalf("seed %d: %q became %q (%s):\n%v\n%v", seed, q, got, show(&b), meaning(q), meaning(got))
 		}
@@ -390,8 +390,8 @@ func TestQueryMeansWhatWasSet(t *testing.T) {
 		if chips := client.ParseQuery(b.Text(), now()).Chips; len(chips) > 0 {
 			t.Fatalf("%q leaves filters in the text %q", q, b.Text())
 		}
-		var again querybox.Box
-		again.SetQuery(b.Query(), now())
+		again := querybox.Box{Now: now}
+		again.SetQuery(b.Query())
 		if show(&again) != show(&b) {
 			t.Fatalf("%q: once %s, again %s", q, show(&b), show(&again))
 		}
@@ -418,7 +418,7 @@ func TestNothingTypedIsLost(t *testing.T) {
 	for seed := range uint64(1000) {
 		random := rand.New(rand.NewPCG(seed, 4))
 		q := anyQuery(random) + strings.Repeat(" ", random.IntN(2))
-		var b querybox.Box
+		b := querybox.Box{Now: now}
 		typed(&b, q)
 		if held(&b) != letters(q) {
 			t.Fatalf("typed %q, it holds %s", q, show(&b))
@@ -426,7 +426,7 @@ func TestNothingTypedIsLost(t *testing.T) {
 		if !reflect.DeepEqual(meaning(b.Query()), meaning(q)) {
 			t.Fatalf("typed %q, it means %q", q, b.Query())
 		}
-		b.FinishFilters(now())
+		b.FinishFilters()
 		for b.Cursor() > 0 || len(b.Chips()) > 0 {
 			b.Home()
 			if len(b.Chips()) == 0 {

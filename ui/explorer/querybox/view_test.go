@@ -22,7 +22,7 @@ func screenTheme() theme.Theme {
 
 func TestView(t *testing.T) {
 	t.Parallel()
-	var b querybox.Box
+	b := querybox.Box{Now: now}
 	b.Placeholder = "search"
 	drawn, x := b.View(30, screenTheme(), true, "acme")
 	if got := ansi.Strip(drawn); got != "› search                 acme " || x != 2 {
@@ -48,7 +48,7 @@ func TestView(t *testing.T) {
 
 func TestChipsView(t *testing.T) {
 	t.Parallel()
-	var b querybox.Box
+	b := querybox.Box{Now: now}
 	typed(&b, "source:slack within:90d author:bob ")
 	b.SetIgnored([]string{"author"})
 	for _, test := range []struct {
@@ -68,7 +68,7 @@ func TestChipsView(t *testing.T) {
 			t.Errorf("%d columns: %q, not %q", test.width, got, test.want)
 		}
 	}
-	var long querybox.Box
+	long := querybox.Box{Now: now}
 	typed(&long, "source:github,gong,google_drive,linear,slack ")
 	for width, want := range map[int]string{
 		60: "  source: github, gong, google_drive, linear, slack ✕       ",
@@ -109,7 +109,7 @@ func TestChipsOfPlaces(t *testing.T) {
 		{place + "source:slack ", 66, "  in: …/content/departments/engineering ✕  source: slack ✕"},
 		{place + "source:slack within:90d ", 60, "  in: …/departments/engineering ✕  source: slack ✕  +1"},
 	} {
-		var b querybox.Box
+		b := querybox.Box{Now: now}
 		typed(&b, test.query)
 		if got := strings.TrimRight(ansi.Strip(b.ChipsView(test.width, screenTheme(), "")), " "); got != test.want {
 			t.Errorf("%s in %d columns:\n%q, want\n%q", test.query, test.width, got, test.want)
@@ -121,7 +121,7 @@ func TestChipsOfPlaces(t *testing.T) {
 func TestChipsStayWholeInEveryLook(t *testing.T) {
 	t.Parallel()
 	mono := theme.ForScreen(theme.Options{Mode: "mono", Profile: colorprofile.ASCII})
-	var b querybox.Box
+	b := querybox.Box{Now: now}
 	typed(&b, "author:🇳🇱 ")
 	if line := b.ChipsView(40, mono, ""); ansi.StringWidthWc(line) != 40 || paint.Width(line) != 40 {
 		t.Errorf("%q", line)
@@ -130,7 +130,7 @@ func TestChipsStayWholeInEveryLook(t *testing.T) {
 
 func TestRoomBesideTheChips(t *testing.T) {
 	t.Parallel()
-	var b querybox.Box
+	b := querybox.Box{Now: now}
 	typed(&b, "source:slack within:90d ")
 	for width := range 80 {
 		if shown := strings.Contains(ansi.Strip(b.ChipsView(width, screenTheme(), "no such")), "no such"); shown != b.HasRoomBeside(width, "no such") {
@@ -141,7 +141,7 @@ func TestRoomBesideTheChips(t *testing.T) {
 
 func TestHitChip(t *testing.T) {
 	t.Parallel()
-	var b querybox.Box
+	b := querybox.Box{Now: now}
 	typed(&b, "source:slack within:90d ")
 	line := ansi.Strip(b.ChipsView(60, screenTheme(), ""))
 	for i, label := range []string{"source: slack", "last 90 days"} {
@@ -177,9 +177,9 @@ func TestLinesAreAsWideAsTheyMustBe(t *testing.T) {
 	extra := []string{`author:"漢字 한글 👩‍👩‍👧"`, `set:"اَلْعَرَبِيَّةُ"`, "tag:a=" + strings.Repeat("長", 60), "e\u0301\u0301", "🇩🇪"}
 	for seed := range uint64(longtest.Rounds(40, 400)) {
 		random := rand.New(rand.NewPCG(seed, 5))
-		var b querybox.Box
+		b := querybox.Box{Now: now}
 		b.Paste(anyQuery(random) + " " + extra[random.IntN(len(extra))] + " " + anyQuery(random))
-		b.FinishFilters(now())
+		b.FinishFilters()
 		b.SetIgnored([]string{"author"})
 		moveTo(&b, random.IntN(len(b.Text())+1))
 		if random.IntN(2) == 0 {
@@ -195,7 +195,7 @@ func TestLinesAreAsWideAsTheyMustBe(t *testing.T) {
 }
 
 func TestLinesThatDidNotChangeCostNothing(t *testing.T) {
-	var b querybox.Box
+	b := querybox.Box{Now: now}
 	typed(&b, "source:slack within:90d how do we")
 	th := screenTheme()
 	n := testing.AllocsPerRun(100, func() {
@@ -212,10 +212,10 @@ func FuzzBox(f *testing.F) {
 	f.Add(`roll source:slack agent:"Eng team" "open`, []byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, uint8(20))
 	f.Add("since:\"a type:pdf source:\"x\" y", []byte{200, 201, 3, 3, 3, 9, 10}, uint8(9))
 	f.Fuzz(func(t *testing.T, text string, keys []byte, width uint8) {
-		var b querybox.Box
-		b.SetQuery(text, now())
+		b := querybox.Box{Now: now}
+		b.SetQuery(text)
 		edits := []func(){b.Left, b.Right, b.Home, b.DeleteBack, b.DeleteForward, b.DeleteWordBack, b.DeleteWordBackAlt,
-			b.Clear, b.KillToEnd, b.Undo, b.Redo, func() { b.FinishFilters(now()) }, b.Yank, b.WordLeft, b.Transpose,
+			b.Clear, b.KillToEnd, b.Undo, b.Redo, func() { b.FinishFilters() }, b.Yank, b.WordLeft, b.Transpose,
 			func() { b.Complete("source:") }}
 		for _, key := range keys[:min(len(keys), 100)] {
 			if int(key) < len(edits) {
@@ -225,11 +225,11 @@ func FuzzBox(f *testing.F) {
 				b.Insert(text[from:min(len(text), from+4)])
 			}
 			checkLines(t, &b, int(width)%60, "acme")
-			if instant := b.InstantQuery(now()); !utf8.ValidString(instant) {
+			if instant := b.InstantQuery(); !utf8.ValidString(instant) {
 				t.Fatalf("%q is not UTF-8", instant)
 			}
 			before := b.Text()
-			if b.FinishFilters(now()); b.Text() != before {
+			if b.FinishFilters(); b.Text() != before {
 				if chips := client.ParseQuery(b.Text(), now()).Chips; len(chips) > 0 {
 					t.Fatalf("%q leaves %v in %q", before, chips, b.Text())
 				}
@@ -240,12 +240,12 @@ func FuzzBox(f *testing.F) {
 }
 
 func BenchmarkTypeAndView(b *testing.B) {
-	var box querybox.Box
-	box.SetQuery("how do we roll back a deploy source:slack within:90d agent:Eng", now())
+	box := querybox.Box{Now: now}
+	box.SetQuery("how do we roll back a deploy source:slack within:90d agent:Eng")
 	th := screenTheme()
 	for b.Loop() {
 		box.Insert("x")
-		box.InstantQuery(now())
+		box.InstantQuery()
 		box.View(120, th, true, "acme · onyx.acme.com")
 		box.ChipsView(120, th, "ctrl+f filters")
 		box.DeleteBack()
