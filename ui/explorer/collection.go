@@ -50,13 +50,11 @@ func (m *Model) followCollection() {
 		return
 	}
 	m.collection.known = now
-	collected, marked := make([]panel.Collected, 0, len(now)), make(map[string]bool, len(now))
-	for i, p := range now {
-		collected = append(collected, panel.Collected{
-			SearchResult: p.Result(i + 1), Query: p.Query, Note: p.Note, Stale: p.Stale})
+	marked := make(map[string]bool, len(now))
+	for _, p := range now {
 		marked[p.Ref] = true
 	}
-	m.collection.Set(collected, m.look.by, m.now())
+	m.collection.Set(now, m.look.by, m.now())
 	if !maps.Equal(marked, m.collection.marked) {
 		m.collection.marked = marked
 		m.list.SetMarked(marked)

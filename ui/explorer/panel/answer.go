@@ -18,11 +18,11 @@ import (
 	"quarry/ui/explorer/reader"
 )
 
-// state is how far an answer is.
-type state int
+// stage is how far an answer is.
+type stage int
 
 const (
-	searching state = iota
+	searching stage = iota
 	writing
 	done
 	stopped
@@ -46,7 +46,7 @@ type Turn struct {
 	queries   []string
 	filters   string
 	documents int
-	state     state
+	stage     stage
 	remedy    string
 	notes     []string
 
@@ -117,7 +117,7 @@ func (p *Answer) Documents(n int) { p.change(func(t *Turn) { t.documents = n }) 
 
 // Append adds text to the answer.
 func (p *Answer) Append(text string) {
-	p.change(func(t *Turn) { t.Text, t.state = t.Text+text, writing })
+	p.change(func(t *Turn) { t.Text, t.stage = t.Text+text, writing })
 }
 
 // Note adds a note to the last question.
@@ -130,7 +130,7 @@ func (p *Answer) Incognito() { p.secret = true }
 // unless it is empty.
 func (p *Answer) Finish(text string, sources []Source, found []wire.SearchDoc) {
 	p.Cites(sources, found)
-	p.change(func(t *Turn) { t.state, t.Text = done, cmp.Or(text, t.Text) })
+	p.change(func(t *Turn) { t.stage, t.Text = done, cmp.Or(text, t.Text) })
 }
 
 // Cites sets what an answer that is being written cites and rests on, for one that is stopped.
@@ -139,11 +139,11 @@ func (p *Answer) Cites(sources []Source, found []wire.SearchDoc) {
 }
 
 // Stop ends the answer where it is.
-func (p *Answer) Stop() { p.change(func(t *Turn) { t.state = stopped }) }
+func (p *Answer) Stop() { p.change(func(t *Turn) { t.stage = stopped }) }
 
 // Fail ends the answer with what went wrong, and what to do about it.
 func (p *Answer) Fail(problem, remedy string) {
-	p.change(func(t *Turn) { t.state, t.Problem, t.remedy = failed, problem, remedy })
+	p.change(func(t *Turn) { t.stage, t.Problem, t.remedy = failed, problem, remedy })
 }
 
 // Type opens the line in which a further question is typed.
@@ -183,7 +183,7 @@ func (p *Answer) Back() bool {
 	return true
 }
 
-func (p *Answer) answering() bool { return !p.Empty() && p.turns[len(p.turns)-1].state < done }
+func (p *Answer) answering() bool { return !p.Empty() && p.turns[len(p.turns)-1].stage < done }
 
 // RenderJob returns the slow part of rendering the answers at the size that was drawn last, which is safe beside the
 // event loop; nil if nothing is to be rendered. It returns a function for the event loop that shows the result, unless
@@ -255,7 +255,7 @@ func Seconds(d time.Duration) string {
 
 // progress returns the state of an answer in a few words.
 func (p *Answer) progress(t Turn) string {
-	switch t.state {
+	switch t.stage {
 	case searching:
 		if t.documents > 0 {
 			return "reading " + text.Count(t.documents, "document") + Seconds(p.waited)
@@ -285,24 +285,25 @@ func (p *Answer) all(th theme.Theme) []string {
 
 func (p *Answer) turn(t *Turn, th theme.Theme) []string {
 	var lines []string
+	add := func(text string, style theme.Style) { lines = append(lines, Wrapped(text, 0, p.look.width, style)...) }
 	for _, part := range paint.Wrap(paint.Line(t.Question), max(1, p.look.width-2)) {
 		lines = append(lines, th.BorderFocused.Render("▌")+" "+th.Title.Render(part))
 	}
 	if len(t.queries) > 0 {
 		queries := exslices.CastFunc(t.queries, func(query string) string { return "“" + query + "”" })
-		lines = append(lines, Wrapped("searched for "+strings.Join(queries, ", "), 0, p.look.width, th.Muted)...)
+		add("searched for "+strings.Join(queries, ", "), th.Muted)
 	}
 	if t.filters != "" {
-		lines = append(lines, Wrapped("filters: "+t.filters, 0, p.look.width, th.Muted)...)
+		add("filters: "+t.filters, th.Muted)
 	}
 	for _, note := range t.notes {
-		lines = append(lines, Wrapped("! "+note, 0, p.look.width, th.Warning)...)
+		add("! "+note, th.Warning)
 	}
 	lines = append(lines, "")
 	lines = append(lines, p.text(t, th)...)
 	if t.Problem != "" {
-		lines = append(lines, Wrapped(t.Problem, 0, p.look.width, th.Error)...)
-		lines = append(lines, Wrapped(t.remedy, 0, p.look.width, th.Muted)...)
+		add(t.Problem, th.Error)
+		add(t.remedy, th.Muted)
 	}
 	if len(t.Sources) > 0 {
 		lines = append(lines, "", th.Muted.Render("Sources"))
@@ -354,12 +355,12 @@ func (p *Answer) Restore(turns []Turn) {
 	p.turns = turns
 	for i := range p.turns {
 		t := &p.turns[i]
-		t.documents, t.state = len(t.Found), done
+		t.documents, t.stage = len(t.Found), done
 		switch {
 		case t.Problem != "":
-			t.state = failed
+			t.stage = failed
 		case t.Text == "":
-			t.state = stopped
+			t.stage = stopped
 		}
 	}
 }

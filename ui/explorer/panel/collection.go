@@ -5,34 +5,26 @@ import (
 	"strings"
 	"time"
 
-	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/theme"
 	"quarry/ui/explorer/dimension"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/passage"
+	"quarry/ui/state"
 )
-
-// Collected is a passage of the collection.
-type Collected struct {
-	wire.SearchResult
-	Query string // that found it
-	Note  string
-	Stale string // "changed" or "gone" since it was marked; empty: neither, as far as is known
-}
 
 // Collection lists the passages that were marked, each with its source and the query that found it, and the chosen one
 // in full below them. The zero value is empty.
 type Collection struct {
 	Static
-	passages []Collected
+	passages []state.Passage
 	Choice
 	now time.Time
 	by  dimension.Dimension
 }
 
 // Set shows passages, with the choice as near as possible to where it was.
-func (p *Collection) Set(passages []Collected, by dimension.Dimension, now time.Time) {
+func (p *Collection) Set(passages []state.Passage, by dimension.Dimension, now time.Time) {
 	p.passages, p.by, p.now = passages, by, now
 	p.Of(len(passages))
 }

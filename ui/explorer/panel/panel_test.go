@@ -14,6 +14,7 @@ import (
 	"quarry/theme"
 	"quarry/ui/explorer/dimension"
 	"quarry/ui/explorer/paint"
+	"quarry/ui/state"
 )
 
 func dark() theme.Theme {
@@ -137,7 +138,7 @@ func TestDrawingATextTakesOnlyWhatIsSeen(t *testing.T) {
 func TestTheCollectionKeepsTheRowsOfTables(t *testing.T) {
 	t.Parallel()
 	var p Collection
-	p.Set([]Collected{{SearchResult: wire.SearchResult{Title: "Leave", Content: "Days of leave:\n\n| Country | Days |\n|---|---|\n| Norway | 25 |\n| Japan | 20 |"}}},
+	p.Set([]state.Passage{{SearchResult: wire.SearchResult{Title: "Leave", Content: "Days of leave:\n\n| Country | Days |\n|---|---|\n| Norway | 25 |\n| Japan | 20 |"}}},
 		dimension.Dimension{}, time.Time{})
 	got := textOf(&p, 60, 30)
 	for _, line := range []string{"│ Days of leave:  ", "│ Country · Days  ", "│ Norway · 25  ", "│ Japan · 20  "} {
@@ -151,10 +152,10 @@ func TestTheCollectionKeepsTheRowsOfTables(t *testing.T) {
 func TestTheCollectionNamesHeadings(t *testing.T) {
 	t.Parallel()
 	var p Collection
-	in := func(heading string) Collected {
-		return Collected{SearchResult: wire.SearchResult{Title: "Leave", HeadingPath: []string{heading}, SourceType: "notion"}}
+	in := func(heading string) state.Passage {
+		return state.Passage{SearchResult: wire.SearchResult{Title: "Leave", HeadingPath: []string{heading}, SourceType: "notion"}}
 	}
-	p.Set([]Collected{in("Sick days"), in("Parents"), in("Leave")}, dimension.Dimension{}, time.Time{})
+	p.Set([]state.Passage{in("Sick days"), in("Parents"), in("Leave")}, dimension.Dimension{}, time.Time{})
 	got := textOf(&p, 60, 30)
 	for _, line := range []string{"Notion › Sick days  ", "Notion › Parents  ", "Notion  "} {
 		if !strings.Contains(got, line) {
