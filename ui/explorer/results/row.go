@@ -12,7 +12,6 @@ import (
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/theme"
-	"quarry/ui/explorer/dimension"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/passage"
 )
@@ -39,8 +38,7 @@ func (l *List) drawRow(key drawnRow) []string {
 		r.marks, r.marked = marksOf(item, l.words), true
 		r.outdated = item.Newer != nil || passage.Outdated(item)
 	}
-	d := drawing{th: &l.drawn.th, shape: l.drawn.look.shape, row: r, item: item, forms: l.forms, by: l.by, apart: l.apart[r.item],
-		mixed: l.mixed, several: l.several, usual: l.by.Value(item) == l.usual}
+	d := drawing{List: l, th: &l.drawn.th, shape: l.drawn.look.shape, row: r, item: item}
 	if key.selected && d.th.Selected.GetReverse() {
 		d.th = new(d.th.OnReverse())
 	}
@@ -88,8 +86,9 @@ func (l *List) drawRow(key drawnRow) []string {
 	return lines
 }
 
-// drawing is one row on its way to the screen.
+// drawing is one row of a list on its way to the screen.
 type drawing struct {
+	*List
 	shape
 	th  *theme.Theme
 	row *row
@@ -97,16 +96,9 @@ type drawing struct {
 	titleStyle, textStyle theme.Style
 
 	item  wire.SearchResult
-	by    dimension.Dimension
-	forms []string // see List
-	apart string   // see passage.Apart
 	age   string
 	aged  bool // not to be trusted
 	added bool // since the results were looked at last
-
-	mixed   bool // with results of other origins
-	several bool // with results of other sources or places
-	usual   bool // of the source or place of most of them
 }
 
 // lines are the lines of the row without the bar before them.
@@ -235,12 +227,12 @@ func (d drawing) place(room int) (place styled) {
 	if last := len(crumbs) - 1; last >= 0 {
 		name = crumbs[last]
 	}
-	if d.apart != "" && d.apart != name {
-		isFolder := d.apart == outer || slices.Contains(crumbs, d.apart)
-		if both := d.apart + below + name; name != "" && isFolder && paint.Width(both) <= room {
+	if apart := d.apart[d.row.item]; apart != "" && apart != name {
+		isFolder := apart == outer || slices.Contains(crumbs, apart)
+		if both := apart + below + name; name != "" && isFolder && paint.Width(both) <= room {
 			name = both
 		} else {
-			name = d.apart
+			name = apart
 		}
 	}
 	if several {
@@ -253,7 +245,7 @@ func (d drawing) place(room int) (place styled) {
 	case !several || outer == "":
 	case glyph != "" && !strings.HasPrefix(name, glyph): // which tells the sources apart; a channel begins with it
 		place.add(d.by.Style(*d.th, value), glyph+" ")
-	case glyph == "" && !d.usual && !strings.HasPrefix(name, outer) && paint.Width(outer+below+name) <= room:
+	case glyph == "" && value != d.usual && !strings.HasPrefix(name, outer) && paint.Width(outer+below+name) <= room:
 		place.add(d.by.Style(*d.th, value), outer)
 		place.add(d.th.Muted, below)
 	default: // the colour does

@@ -4,6 +4,7 @@ package strip
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -47,17 +48,14 @@ type look struct {
 // Set shows values of a dimension, those with most matches first, and how many documents match in all: 0 for as many as
 // the values have, less for an unknown number. An excluded value that was not counted stays in sight.
 func (s *Strip) Set(by dimension.Dimension, values []Value, sum int) {
+	order := func(v Value) int {
+		if v.Excluded && v.Count == 0 {
+			return math.MinInt
+		}
+		return -v.Count
+	}
 	slices.SortStableFunc(values, func(a, b Value) int {
-		if first, second := a.Excluded && a.Count == 0, b.Excluded && b.Count == 0; first != second {
-			if first {
-				return -1
-			}
-			return 1
-		}
-		if a.Count != b.Count {
-			return b.Count - a.Count
-		}
-		return strings.Compare(a.Value, b.Value)
+		return cmp.Or(cmp.Compare(order(a), order(b)), strings.Compare(a.Value, b.Value))
 	})
 	if slices.Equal(values, s.values) && sum == s.sum && by.Equal(s.by) {
 		return
