@@ -57,11 +57,8 @@ func (t Theme) Glamour() ansi.StyleConfig {
 // terminal's own colours, in one that matches do not have.
 func (t Theme) inlineCode() ansi.StylePrimitive {
 	l := t.look
-	switch {
-	case !l.truecolour:
+	if !l.truecolour {
 		return ansi.StylePrimitive{Color: colour(l.code.kind)}
-	case t.profile < colorprofile.TrueColor:
-		return ansi.StylePrimitive{BackgroundColor: colour(l.selected256)}
 	}
 	return ansi.StylePrimitive{BackgroundColor: colour(l.Selected.Background)}
 }

@@ -45,7 +45,7 @@ func ForScreen(options Options) Theme {
 	plain := lipgloss.NewStyle()
 	style := func(c Colour) Style { return styleOf(plain.Foreground(c.color())) }
 	bold := func(s Style) Style { return styleOf(s.Bold(true)) }
-	t := Theme{look: l, profile: options.Profile, Name: l.name, Text: styleOf(plain), ascii: options.ASCII}
+	t := Theme{profile: options.Profile, Name: l.name, Text: styleOf(plain), ascii: options.ASCII}
 	if t.ascii {
 		t.Name += "-ascii"
 	}
@@ -53,6 +53,7 @@ func ForScreen(options Options) Theme {
 		t.Name += "-256"
 		l.Selected.Background = l.selected256
 	}
+	t.look = l
 	if l.mono {
 		return t.withoutColours()
 	}

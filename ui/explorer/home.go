@@ -145,8 +145,7 @@ func (m *Model) questions() (entries []homeEntry) {
 // isQuestion reports whether a title asks something.
 func isQuestion(title string) bool {
 	title = strings.TrimSpace(title)
-	return strings.HasSuffix(title, "?") || strings.HasSuffix(title, "？") || strings.HasSuffix(title, "؟") ||
-		strings.HasPrefix(title, "¿")
+	return strings.TrimRight(title, "?？؟") != title || strings.HasPrefix(title, "¿")
 }
 
 // newestEntries are the documents changed last: with above rows of other entries, as many as there is room for.

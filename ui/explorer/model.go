@@ -98,9 +98,6 @@ func New(ctx context.Context, options Options) *Model {
 	if options.Now == nil {
 		options.Now = time.Now
 	}
-	if options.Target.State == nil {
-		options.Target.State = state.InMemory(0)
-	}
 	if options.Log == nil {
 		options.Log = slog.New(slog.DiscardHandler)
 	}

@@ -141,8 +141,11 @@ type Options struct {
 	Now func() time.Time
 }
 
-// painted is a target whose words can be put on the screen as they are.
+// painted is a target whose words can be put on the screen as they are, and which has a state.
 func painted(target Target) Target {
 	target.Where = paint.Line(target.Where)
+	if target.State == nil {
+		target.State = state.InMemory(0)
+	}
 	return target
 }

@@ -127,23 +127,20 @@ func follow(ctx context.Context, program *tea.Program, terminal Terminal, resize
 				continue
 			}
 			last = tea.WindowSizeMsg{Width: size.Width, Height: size.Height}
-			if pause == nil {
-				pause = time.After(resizePause)
-			}
 		case <-resized:
 			last = tea.RequestWindowSize()
-			if pause == nil {
-				pause = time.After(resizePause)
-			}
 		case <-pause:
-			pause = nil
 			program.Send(last)
+			last, pause = nil, nil
 		case text, open := <-notices:
 			if !open {
 				notices = nil
 				continue
 			}
 			program.Send(noticeMsg{text})
+		}
+		if last != nil && pause == nil {
+			pause = time.After(resizePause)
 		}
 	}
 }

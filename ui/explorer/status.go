@@ -173,30 +173,31 @@ func (m *Model) facts() []fact {
 		return []fact{found, {text: "library changed · " + m.keys.keyOf("search-again", InList) + " searches again"}}
 	}
 	facts := []fact{found}
+	add := func(text string, spare bool) { facts = append(facts, fact{text: text, spare: spare}) }
 	if shown.endsInPrefix() {
 		facts = append(facts, fact{text: "last word as prefix", brief: "prefix"})
 	}
 	if beside := elsewhere(response.Results); beside != "" {
-		facts = append(facts, fact{text: beside})
+		add(beside, false)
 	}
 	switch {
 	case shown.instant && m.target.Kind == Remote: // what changes with every key is sent with every key
 	case shown.remembered:
-		facts = append(facts, fact{text: "cached", spare: true})
+		add("cached", true)
 	case !shown.provisional:
-		facts = append(facts, fact{text: text.Duration(m.searchTime()), spare: true})
+		add(text.Duration(m.searchTime()), true)
 	}
 	switch {
 	case len(shown.wire.MessageHistory) > 0 && withoutModel(response):
-		facts = append(facts, fact{text: "without the conversation: no model"})
+		add("without the conversation: no model", false)
 	case len(shown.wire.MessageHistory) > 0:
-		facts = append(facts, fact{text: "follow-up"})
+		add("follow-up", false)
 	}
 	if len(response.Queries) > 1 {
-		facts = append(facts, fact{text: text.Count(len(response.Queries), "query"), spare: true})
+		add(text.Count(len(response.Queries), "query"), true)
 	}
 	if shown.provisional && (m.search.running == nil || m.search.running.slow) { // else the better ones are there in a moment
-		facts = append(facts, fact{text: "provisional"})
+		add("provisional", false)
 	}
 	return facts
 }

@@ -11,7 +11,6 @@ import (
 	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/ui/explorer/setup"
-	"quarry/ui/state"
 )
 
 // welcome is what the empty screen says about the target.
@@ -144,9 +143,6 @@ func (m *Model) switchTo(target Target) tea.Cmd {
 	m.search.memory.Clear()
 	m.search.failure = nil
 	m.forgetResults()
-	if m.target.State == nil {
-		m.target.State = state.InMemory(0)
-	}
 	for _, l := range m.filters.listed {
 		l.request.stop()
 	}

@@ -307,29 +307,24 @@ func Further(results []wire.SearchResult) int {
 // "newer version: Expenses v2 (2026-03-01) · also in Travel, Onboarding and 2 more"; "" without any.
 func Related(r wire.SearchResult) string {
 	const most = 3
-	var parts []string
-	if lack := Lacking(r); lack != "" {
-		parts = append(parts, lack)
-	}
+	newer, also := "", ""
 	if r.Newer != nil {
-		part := "newer version: " + name(r.Newer.Title, r.Newer.DocumentID, r)
+		newer = "newer version: " + name(r.Newer.Title, r.Newer.DocumentID, r)
 		if r.Newer.UpdatedAt != nil {
-			part += " (" + Day(*r.Newer.UpdatedAt) + ")"
+			newer += " (" + Day(*r.Newer.UpdatedAt) + ")"
 		}
-		parts = append(parts, part)
 	}
 	var names []string
 	for _, c := range r.AlsoIn[:min(most, len(r.AlsoIn))] {
 		names = append(names, name(c.Title, c.DocumentID, r))
 	}
 	if len(names) > 0 {
-		part := "also in " + strings.Join(names, ", ")
+		also = "also in " + strings.Join(names, ", ")
 		if more := max(len(r.AlsoIn), r.AlsoInCount) - most; more > 0 {
-			part += " and " + strconv.Itoa(more) + " more"
+			also += " and " + strconv.Itoa(more) + " more"
 		}
-		parts = append(parts, part)
 	}
-	return strings.Join(parts, " · ")
+	return text.Join(" · ", Lacking(r), newer, also)
 }
 
 // name is the title of a document, or its id if a result has the same title or it has none.

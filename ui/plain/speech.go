@@ -47,22 +47,20 @@ func (s *session) sameDocument(at int) (first int, again bool) {
 
 // about is "Confluence, 8 months ago, by Jo Ortiz."
 func (s *session) about(r wire.SearchResult) string {
-	parts := []string{wire.SourceName(r.SourceType)}
-	if age := passage.Age(text.OrEmpty(r.UpdatedAt), s.Now()); age != "" {
-		parts = append(parts, age)
-	}
+	by, from := "", ""
 	if len(r.Authors) > 0 {
 		last := len(r.Authors) - 1
 		names := strings.Join(r.Authors[:last], ", ")
 		if last > 0 {
 			names += " and "
 		}
-		parts = append(parts, "by "+paint.Line(names+r.Authors[last]))
+		by = "by " + paint.Line(names+r.Authors[last])
 	}
 	if len(s.Beside) > 0 {
-		parts = append(parts, "from "+paint.Line(r.Origin))
+		from = "from " + paint.Line(r.Origin)
 	}
-	return text.Ended(strings.Join(parts, ", "))
+	age := passage.Age(text.OrEmpty(r.UpdatedAt), s.Now())
+	return text.Ended(text.Join(", ", wire.SourceName(r.SourceType), age, by, from))
 }
 
 // read prints the whole passage of a result.

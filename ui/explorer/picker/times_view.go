@@ -137,6 +137,14 @@ func (d drawing) state() string {
 	return said
 }
 
+// fitting returns the first of some parts of a line that there is room for, at least one of them.
+func fitting(parts []string, width int) []string {
+	for len(parts) > 1 && paint.Width(strings.Join(parts, " · ")) > width {
+		parts = parts[:len(parts)-1]
+	}
+	return parts
+}
+
 func documents(n int) string { return text.Count(n, "document") }
 
 // taking announces what enter would choose.
@@ -264,9 +272,7 @@ func (d drawing) caption() string {
 		parts = append(parts, text.Number(d.t.months.undated)+" undated")
 	}
 	parts = append(parts, "most "+text.Number(p.largest()))
-	for len(parts) > 1 && paint.Width(strings.Join(parts, " · ")) > d.width {
-		parts = parts[:len(parts)-1]
-	}
+	parts = fitting(parts, d.width)
 	said := d.th.Text.Render(parts[0])
 	if len(parts) > 1 {
 		said += d.th.Muted.Render(" · " + strings.Join(parts[1:], " · "))

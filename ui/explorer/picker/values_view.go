@@ -84,12 +84,7 @@ func (t *values) state(width int, th theme.Theme, message string) string {
 		parts = append(parts, t.listing.Note)
 	}
 	parts = append(parts, t.meaning()...)
-	said := strings.Join(parts, " · ")
-	for len(parts) > 1 && paint.Width(said) > width {
-		parts = parts[:len(parts)-1]
-		said = strings.Join(parts, " · ")
-	}
-	return th.Muted.Render(said)
+	return th.Muted.Render(strings.Join(fitting(parts, width), " · "))
 }
 
 // meaning is what the counts are, what the choice means and what ! does.
