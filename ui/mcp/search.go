@@ -50,12 +50,11 @@ func searchSchema() *jsonschema.Schema {
 }
 
 func searchTool() *sdk.Tool {
-	return &sdk.Tool{
-		Name: "search", Title: "Search documents", Annotations: readOnly("Search documents"),
-		Description: "Finds passages in this organization's documents, ranked, with citation numbers and refs for the read tool. " +
-			"Plain words or a question; \"exact phrase\", -word, author:kim, type:pdf, tag:team=infra narrow it. Use it for internal " +
+	tool := newTool("search", "Search documents",
+		"Finds passages in this organization's documents, ranked, with citation numbers and refs for the read tool. "+
+			"Plain words or a question; \"exact phrase\", -word, author:kim, type:pdf, tag:team=infra narrow it. Use it for internal "+
 			"knowledge, not for the public web.",
-		InputSchema: arguments([]string{"query"}, map[string]*jsonschema.Schema{
+		[]string{"query"}, fields{
 			"query":         textField("What to search for.", maxQuery),
 			"sources":       namesField("Only these sources, as the sources tool names them, such as slack or confluence."),
 			"document_sets": namesField("Only these document sets, as the sources tool names them."),
@@ -64,9 +63,9 @@ func searchTool() *sdk.Tool {
 			"limit":         numberField("Number of results; without it the server selects up to 10.", 1, maxLimit),
 			"fast":          flagField("Skip the language model of the search server: faster, and finds the words as they are written."),
 			"max_tokens":    sizeField(searchSize),
-		}),
-		OutputSchema: searchSchema(),
-	}
+		})
+	tool.OutputSchema = searchSchema()
+	return tool
 }
 
 func (s *session) search(ctx context.Context, call *sdk.CallToolRequest, given searchArguments) (*sdk.CallToolResult, searchOutput, error) {

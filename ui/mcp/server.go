@@ -8,7 +8,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -148,8 +147,7 @@ func (s *session) bounded(next sdk.MethodHandler) sdk.MethodHandler {
 			result, err = next(ctx, method, request)
 			return nil
 		})
-		var panicked *guard.PanicError
-		if errors.As(caught, &panicked) {
+		if caught != nil {
 			if s.Broke != nil {
 				s.Broke(caught)
 			}
@@ -223,10 +221,17 @@ const (
 	readingSize = 3000
 )
 
-// arguments is the schema of a tool's input: an object of these fields and no others.
-func arguments(required []string, fields map[string]*jsonschema.Schema) *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "object", Properties: fields, Required: required,
-		AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}}}
+// fields are the arguments of a tool.
+type fields = map[string]*jsonschema.Schema
+
+// newTool returns a tool that changes nothing, and takes an object of these arguments and no others. Its results depend
+// on documents outside of this program.
+func newTool(name, title, about string, required []string, arguments fields) *sdk.Tool {
+	return &sdk.Tool{Name: name, Title: title, Description: about,
+		Annotations: &sdk.ToolAnnotations{Title: title, ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: new(false),
+			OpenWorldHint: new(true)},
+		InputSchema: &jsonschema.Schema{Type: "object", Properties: arguments, Required: required,
+			AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}}}}
 }
 
 // outputSchema returns the schema of a type. Of some types it is known already.
@@ -261,12 +266,6 @@ func sizeField(usual int) *jsonschema.Schema {
 
 func flagField(description string) *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "boolean", Description: description}
-}
-
-// readOnly annotates a tool that changes nothing. Its results depend on documents outside of this program.
-func readOnly(title string) *sdk.ToolAnnotations {
-	return &sdk.ToolAnnotations{Title: title, ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: new(false),
-		OpenWorldHint: new(true)}
 }
 
 // checkText refuses control characters, which no query, name or ref has.

@@ -36,12 +36,9 @@ type documentSet struct {
 }
 
 func sourcesTool() *sdk.Tool {
-	return &sdk.Tool{
-		Name: "sources", Title: "List sources", Annotations: readOnly("List sources"),
-		Description: "Lists the sources and document sets that can be searched, with the values for the arguments of search. What is not " +
-			"listed is not connected.",
-		InputSchema: arguments(nil, nil),
-	}
+	return newTool("sources", "List sources",
+		"Lists the sources and document sets that can be searched, with the values for the arguments of search. What is not "+
+			"listed is not connected.", nil, nil)
 }
 
 func (s *session) sources(ctx context.Context, _ *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, sourcesOutput, error) {
