@@ -97,31 +97,41 @@ func (c *Client) emptyResponse(o outgoing) (*wire.SearchResponse, error) {
 	return c.complete(&searchEnvelope{Results: new([]wire.SearchResult{})}, o)
 }
 
-// prepareChat returns the question without filters that the server does not know, and with the sources that it shall search.
-func (c *Client) prepareChat(ctx context.Context, request wire.ChatRequest) (wire.ChatRequest, error) {
+// prepareChat returns the question without filters that the server does not know, and with the sources that it shall
+// search, and notes about the filters that are ignored.
+func (c *Client) prepareChat(ctx context.Context, request wire.ChatRequest) (_ wire.ChatRequest, notes []wire.Note, err error) {
 	if request.Filters == nil {
-		return request, nil
+		return request, nil, nil
 	}
 	filters := *request.Filters
 	questions := func(row field.Field) field.Values { return row.Question(&filters) }
-	if !isExtended(filters.ExcludeFilters, questions) {
-		return request, nil
+	if !isExtended(filters.ExcludeFilters, questions) && len(filters.Exclude)+len(filters.Phrases) == 0 {
+		return request, nil, nil
 	}
 	features, err := c.extensions(ctx)
 	if err != nil {
-		return request, err
+		return request, nil, err
 	}
-	unknown(features.knows, questions)
+	for _, row := range unknown(features.knows, questions) {
+		notes = append(notes, ignoredFilter(row.Name, false))
+	}
+	if features.API == 0 {
+		notes = append(notes, ignored(wire.SearchRequest{Phrases: filters.Phrases, Exclude: filters.Exclude})...)
+	}
 	excluded := filters.ExcludeFilters.Sources
-	unknown(features.excludes, field.Lists(&filters.ExcludeFilters))
+	for _, row := range unknown(features.excludes, field.Lists(&filters.ExcludeFilters)) {
+		if row.ID != field.Source { // all others are searched
+			notes = append(notes, ignoredFilter("-"+row.Name, false))
+		}
+	}
 	if len(excluded) > len(filters.ExcludeFilters.Sources) {
 		var nothing bool
 		if filters.Sources, nothing = c.otherSources(ctx, filters.Sources, excluded); nothing {
-			return request, badRequest(http.MethodPost, askPath, "every source is excluded")
+			return request, notes, badRequest(http.MethodPost, askPath, "every source is excluded")
 		}
 	}
 	request.Filters = &filters
-	return request, nil
+	return request, notes, nil
 }
 
 // filter removes what the server should have left out of its response, as far as results have the field, and notes the
@@ -244,30 +254,8 @@ func ignored(request wire.SearchRequest) []wire.Note {
 }
 
 // IgnoredInChat returns notes about the filters of a question that the server ignores; none if its features are not known.
-func (c *Client) IgnoredInChat(ctx context.Context, asked *wire.ChatFilters) (notes []wire.Note) {
-	if asked == nil {
-		return nil
-	}
-	filters := *asked
-	questions := func(row field.Field) field.Values { return row.Question(&filters) }
-	if !isExtended(filters.ExcludeFilters, questions) && len(filters.Exclude)+len(filters.Phrases) == 0 {
-		return nil
-	}
-	features, err := c.extensions(ctx)
-	if err != nil {
-		return nil // asking the question reports the error
-	}
-	for _, row := range unknown(features.knows, questions) {
-		notes = append(notes, ignoredFilter(row.Name, false))
-	}
-	if features.API == 0 {
-		notes = append(notes, ignored(wire.SearchRequest{Phrases: filters.Phrases, Exclude: filters.Exclude})...)
-	}
-	for _, row := range unknown(features.excludes, field.Lists(&filters.ExcludeFilters)) {
-		if row.ID != field.Source { // all others are searched
-			notes = append(notes, ignoredFilter("-"+row.Name, false))
-		}
-	}
+func (c *Client) IgnoredInChat(ctx context.Context, asked *wire.ChatFilters) []wire.Note {
+	_, notes, _ := c.prepareChat(ctx, wire.ChatRequest{Filters: asked}) // asking the question reports the error
 	return notes
 }
 

@@ -36,7 +36,7 @@ func (c *Client) Ask(ctx context.Context, request wire.ChatRequest, report func(
 	error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	request, err := c.prepareChat(ctx, completeChat(request))
+	request, _, err := c.prepareChat(ctx, completeChat(request))
 	if err != nil {
 		return nil, err
 	}
@@ -312,11 +312,9 @@ func (c *Client) RenameChatSession(ctx context.Context, id, name string) (string
 	}
 	r := post("/chat/rename-chat-session", body)
 	r.method, r.timeout = http.MethodPut, askIdle // a model may write the name
-	renamed, err := fetched[wire.RenamedChatSession](ctx, c, r)
-	if err != nil {
-		return "", err
-	}
-	return renamed.NewName, nil
+	var renamed wire.RenamedChatSession
+	err := c.fetch(ctx, r, &renamed)
+	return renamed.NewName, err
 }
 
 // DeleteChatSession deletes a session.

@@ -117,11 +117,9 @@ func findAgent(agents []wire.Persona, name string) (id int, found bool) {
 
 // IndexedSources lists the source types that the server has documents from.
 func (c *Client) IndexedSources(ctx context.Context) ([]string, error) {
-	found, err := fetched[wire.IndexedSources](ctx, c, get("/manage/indexed-sources", nil))
-	if err != nil {
-		return nil, err
-	}
-	return append([]string{}, found.Sources...), nil
+	var found wire.IndexedSources
+	err := c.fetch(ctx, get("/manage/indexed-sources", nil), &found)
+	return append([]string{}, found.Sources...), err
 }
 
 // ConnectorStatus lists the connectors whose documents the caller may see.
@@ -220,11 +218,9 @@ func (c *Client) ValidTags(ctx context.Context, begin string, limit int) ([]wire
 	if limit > 0 {
 		query.Set("limit", strconv.Itoa(limit))
 	}
-	found, err := fetched[wire.ValidTags](ctx, c, get("/query/valid-tags", query))
-	if err != nil {
-		return nil, err
-	}
-	return found.Tags, nil
+	var found wire.ValidTags
+	err := c.fetch(ctx, get("/query/valid-tags", query), &found)
+	return found.Tags, err
 }
 
 // Suggest returns words and titles that start with a prefix. A bare Onyx has no such route: NotAvailable.

@@ -43,11 +43,9 @@ const modelTestTime = 90 * time.Second
 
 // LibraryFile returns the path of the file that a document of the library of this machine is.
 func (c *Client) LibraryFile(ctx context.Context, documentID string) (string, error) {
-	file, err := fetched[wire.LibraryFile](ctx, c, get("/library/file", url.Values{"document_id": {documentID}}))
-	if err != nil {
-		return "", err
-	}
-	return file.Path, nil
+	var file wire.LibraryFile
+	err := c.fetch(ctx, get("/library/file", url.Values{"document_id": {documentID}}), &file)
+	return file.Path, err
 }
 
 // ChangeLibrary changes or checks the library of this machine; files on the disk stay as they are. It calls report,

@@ -194,3 +194,13 @@ func Nearest(value string, known []string) string {
 	}
 	return best
 }
+
+// Timestamp writes a time in UTC as pydantic does, with six digits of a second or none. zone is the layout of the offset.
+func Timestamp(t time.Time, zone string) string {
+	t = t.UTC().Truncate(time.Microsecond)
+	layout := "2006-01-02T15:04:05"
+	if t.Nanosecond() != 0 {
+		layout += ".000000"
+	}
+	return t.Format(layout + zone)
+}

@@ -66,13 +66,9 @@ func (t *timestamp) Scan(column any) error {
 	return err
 }
 
-// Timestamp writes a time as the API does: ISO 8601 with the offset +00:00.
+// Timestamp writes a time as the API does: in ISO 8601, with a Z.
 func Timestamp(t time.Time) string {
-	t = t.UTC().Truncate(time.Microsecond)
-	if t.Nanosecond() == 0 {
-		return t.Format("2006-01-02T15:04:05Z07:00")
-	}
-	return t.Format("2006-01-02T15:04:05.000000Z07:00") // pydantic writes six digits or none
+	return wire.Timestamp(t, "Z07:00")
 }
 
 // TimestampOrNil writes a time as the API does, and the zero time as null.

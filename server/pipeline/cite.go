@@ -356,11 +356,7 @@ func Timestamp(t time.Time) *string {
 	if t.IsZero() {
 		return nil
 	}
-	t = t.UTC().Truncate(time.Microsecond)
-	if t.Nanosecond() == 0 {
-		return new(t.Format("2006-01-02T15:04:05-07:00"))
-	}
-	return new(t.Format("2006-01-02T15:04:05.000000-07:00"))
+	return new(wire.Timestamp(t, "-07:00"))
 }
 
 // wireMetadata converts metadata to its wire form.
@@ -370,15 +366,6 @@ func wireMetadata(fields []index.Field) map[string]wire.Metadata {
 		metadata[f.Key] = wire.Metadata{Values: slices.Clone(f.Values), List: f.List}
 	}
 	return metadata
-}
-
-// authorNames returns the display names of authors.
-func authorNames(authors []index.Person) []string {
-	names := make([]string, 0, len(authors))
-	for _, a := range authors {
-		names = append(names, a.Display())
-	}
-	return names
 }
 
 // llmFacingText returns the selected results as JSON for a language model; citation numbers identify the documents.
@@ -392,9 +379,7 @@ func llmFacingText(results []wire.SearchResult) string {
 		}
 	}
 	var out strings.Builder
-	if err := wire.WriteJSON(&out, shown); err != nil {
-		return `{"results":[]}` // strings and numbers always encode
-	}
+	_ = wire.WriteJSON(&out, shown) // strings and numbers always encode
 	return strings.TrimSpace(out.String())
 }
 

@@ -100,8 +100,8 @@ func describe(d index.Stored) wire.SearchResult {
 	shown := wire.SearchResult{
 		Title: text.ClipTokens(oneLine(d.Title), titleTokens), SourceType: d.Source, UpdatedAt: Timestamp(d.UpdatedAt),
 	}
-	for _, name := range authorNames(d.Authors[:min(len(d.Authors), mostAuthors)]) {
-		shown.Authors = append(shown.Authors, text.ClipTokens(oneLine(name), authorTokens))
+	for _, author := range d.Authors[:min(len(d.Authors), mostAuthors)] {
+		shown.Authors = append(shown.Authors, text.ClipTokens(oneLine(author.Display()), authorTokens))
 	}
 	room, fits := metadataBytes, 0
 	for _, f := range d.Metadata {
