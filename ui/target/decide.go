@@ -262,10 +262,9 @@ func (c *Choice) completeFromEnvironment(env config.Environment) error {
 			return fail(config.ExitNotConfigured, prefix+": "+err.Error(),
 				"set "+prefix+" to a path such as /api, or to an empty value")
 		}
-		c.setPrefix(&checked, prefix)
-	} else {
-		c.setPrefix(nil, "")
+		env.APIPrefix = &checked
 	}
+	c.setPrefix(env.APIPrefix, prefix)
 	if env.Persona == "" {
 		return nil
 	}
