@@ -1,11 +1,14 @@
 package slack
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	"go.mau.fi/util/exslices"
 
 	"quarry/client/wire"
 	"quarry/internal/text"
@@ -66,13 +69,10 @@ func blockTexts(value any, names map[string]string, depth int) (texts []string) 
 		return tableRows(block["rows"], names, depth)
 	}
 	others := slices.DeleteFunc(slices.Sorted(maps.Keys(block)), func(key string) bool { return slices.Contains(textKeys, key) })
-	for _, key := range textKeys {
-		if said := textIn(block, key); said != "" && key != "value" {
+	for i, key := range slices.Concat(textKeys, others) {
+		if said := textIn(block, key); said != "" && key != "value" && i < len(textKeys) {
 			texts = append(texts, markdown(escape(said), names))
 		}
-		texts = append(texts, blockTexts(block[key], names, depth+1)...)
-	}
-	for _, key := range others {
 		texts = append(texts, blockTexts(block[key], names, depth+1)...)
 	}
 	return texts
@@ -80,15 +80,11 @@ func blockTexts(value any, names map[string]string, depth int) (texts []string) 
 
 // textIn returns a member that is a text, or "".
 func textIn(block map[string]any, key string) string {
-	switch value := block[key].(type) {
-	case string:
-		return value
-	case float64:
-		if key == "value" { // of a field of an attachment
-			return fmt.Sprint(value)
-		}
+	if number, isNumber := block[key].(float64); isNumber && key == "value" { // of a field of an attachment
+		return fmt.Sprint(number)
 	}
-	return ""
+	said, _ := block[key].(string)
+	return said
 }
 
 // listText returns a list of rich text, indented as it is in an outer one.
@@ -128,14 +124,20 @@ func tableRows(value any, names map[string]string, depth int) (rows []string) {
 	return []string{strings.Join(rows, "\n")}
 }
 
+// joined joins what write makes of the elements of rich text.
+func joined(value any, write func(element map[string]any) string) string {
+	elements, _ := value.([]any)
+	return strings.Join(exslices.CastFunc(elements, func(item any) string {
+		element, _ := item.(map[string]any)
+		return write(element)
+	}), "")
+}
+
 // inline returns the elements of rich text as Slack's mrkdwn.
 func inline(value any) string {
-	var out strings.Builder
-	elements, _ := value.([]any)
-	for _, item := range elements {
-		element, _ := item.(map[string]any)
+	return joined(value, func(element map[string]any) string {
 		said := escape(textIn(element, "text"))
-		switch textIn(element, "type") {
+		switch kind := textIn(element, "type"); kind {
 		case "text":
 			style, _ := element["style"].(map[string]any)
 			for _, mark := range [...]struct{ name, sign string }{{"code", "`"}, {"strike", "~"}, {"bold", "*"}} {
@@ -143,43 +145,30 @@ func inline(value any) string {
 					said = mark.sign + said + mark.sign
 				}
 			}
-			out.WriteString(said)
+			return said
 		case "link":
 			target := strings.NewReplacer("<", "", ">", "", "|", "%7C").Replace(textIn(element, "url"))
-			out.WriteString("<" + target + "|" + said + ">")
+			return "<" + target + "|" + said + ">"
 		case "user", "channel", "usergroup", "team":
-			kind := textIn(element, "type")
 			sign := map[string]string{"user": "@", "channel": "#", "usergroup": "!subteam^", "team": "@"}[kind]
-			out.WriteString("<" + sign + strings.Trim(textIn(element, kind+"_id"), "<>|") + ">")
+			return "<" + sign + strings.Trim(textIn(element, kind+"_id"), "<>|") + ">"
 		case "broadcast":
-			out.WriteString("<!" + strings.Trim(textIn(element, "range"), "<>|") + ">")
+			return "<!" + strings.Trim(textIn(element, "range"), "<>|") + ">"
 		case "emoji":
-			out.WriteString(":" + escape(textIn(element, "name")) + ":")
-		default: // a date, a colour, and what there will be
-			for _, key := range [...]string{"text", "fallback", "value", "title", "name", "url"} {
-				if said := textIn(element, key); said != "" {
-					out.WriteString(escape(said))
-					break
-				}
-			}
+			return ":" + escape(textIn(element, "name")) + ":"
 		}
-	}
-	return out.String()
+		for _, key := range [...]string{"fallback", "value", "title", "name", "url"} { // a date, a colour, and what there will be
+			said = cmp.Or(said, escape(textIn(element, key)))
+		}
+		return said
+	})
 }
 
 // plainInline returns the elements of rich text without marks.
 func plainInline(value any) string {
-	var out strings.Builder
-	elements, _ := value.([]any)
-	for _, item := range elements {
-		element, _ := item.(map[string]any)
-		said := textIn(element, "text")
-		if said == "" {
-			said = textIn(element, "url")
-		}
-		out.WriteString(said)
-	}
-	return out.String()
+	return joined(value, func(element map[string]any) string {
+		return cmp.Or(textIn(element, "text"), textIn(element, "url"))
+	})
 }
 
 // withBlocks puts the text of a message and its blocks together. What a person writes comes as both, and is shown

@@ -279,10 +279,8 @@ func reference(inside string, names map[string]string) string {
 	target, label, _ := strings.Cut(inside, "|")
 	label = prose(label)
 	switch {
-	case strings.HasPrefix(target, "@"):
-		return "@" + strings.TrimPrefix(cmp.Or(label, names[target[1:]], target[1:]), "@")
-	case strings.HasPrefix(target, "#"):
-		return "#" + strings.TrimPrefix(cmp.Or(label, names[target[1:]], target[1:]), "#")
+	case strings.HasPrefix(target, "@"), strings.HasPrefix(target, "#"):
+		return target[:1] + strings.TrimPrefix(cmp.Or(label, names[target[1:]], target[1:]), target[:1])
 	case strings.HasPrefix(target, "!"):
 		return command(target[1:], label)
 	}

@@ -107,39 +107,46 @@ var yEncStart = pattern.Lazy(`(?m)^=ybegin [^\r\n]*?name=([^\r\n]*?)[ \t]*\r?\n`
 
 // CutFile cuts the first file out of text that is encoded in it: in uuencode, its form with base64, or yEnc.
 func CutFile(text []byte) (rest []byte, name string, data []byte, found bool) {
-	if at := yEncStart().FindSubmatchIndex(text); at != nil {
-		coded, after, _ := bytes.Cut(text[at[1]:], []byte("\n=yend"))
-		_, after = cutLine(after)
-		return append(bytes.Clone(text[:at[0]]), after...), string(text[at[2]:at[3]]), decodeYEnc(coded), true
+	at := yEncStart().FindSubmatchIndex(text)
+	isYEnc := at != nil
+	if !isYEnc {
+		at = uuStart().FindSubmatchIndex(text)
 	}
-	at := uuStart().FindSubmatchIndex(text)
 	if at == nil {
 		return text, "", nil, false
 	}
-	body := text[at[1]:]
-	if bytes.HasPrefix(text[at[0]:], []byte("begin-base64")) {
-		coded, after, _ := bytes.Cut(body, []byte("===="))
+	coded := text[at[1]:]
+	switch {
+	case isYEnc:
+		coded, rest, _ = bytes.Cut(coded, []byte("\n=yend"))
+		_, rest = cutLine(rest)
+		data = decodeYEnc(coded)
+	case bytes.HasPrefix(text[at[0]:], []byte("begin-base64")):
+		coded, rest, _ = bytes.Cut(coded, []byte("===="))
 		data, _ = decodeBase64(coded)
-		return append(bytes.Clone(text[:at[0]]), after...), string(text[at[2]:at[3]]), data, true
+	default:
+		data, rest = decodeUU(coded)
 	}
-	for len(body) > 0 {
-		var line []byte
-		before := body
-		line, body = cutLine(body)
+	return append(bytes.Clone(text[:at[0]]), rest...), string(text[at[2]:at[3]]), data, true
+}
+
+// decodeUU decodes the lines of a file in uuencode, and returns what follows it.
+func decodeUU(coded []byte) (data, rest []byte) {
+	for len(coded) > 0 {
+		line, after := cutLine(coded)
 		if string(bytes.TrimSpace(line)) == "end" {
-			break
+			return data, after
 		}
 		n, characters := 0, len(line)-1
 		if len(line) > 0 && line[0] > ' ' && line[0] < 'a' {
 			n = int(line[0]-' ') & 0x3F
 		}
 		if n > 0 && characters < n*4/3 || n == 0 && len(bytes.TrimSpace(bytes.Trim(line, "` "))) > 0 { // what follows is text
-			body = before
 			break
 		}
-		data = append(data, uuLine(line, n)...)
+		data, coded = append(data, uuLine(line, n)...), after
 	}
-	return append(bytes.Clone(text[:at[0]]), body...), string(text[at[2]:at[3]]), data, true
+	return data, coded
 }
 
 // decodeYEnc decodes the lines of a file in yEnc (yenc.org): each byte is 42 more, those that mail cannot have are escaped.
