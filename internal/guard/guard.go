@@ -54,7 +54,7 @@ func Call(f func() error) (failure error) {
 func Go(f func(), broke func(error)) { go Func(f, broke)() }
 
 // Func returns f for somebody else's goroutine: a timer's, or a sync.WaitGroup's. A panic of f goes to broke, whose own
-// panic has nobody left to report it.
+// panic has nobody left to report it; a nil broke tells nobody.
 func Func(f func(), broke func(error)) func() {
 	return func() {
 		if err := Call(func() error { f(); return nil }); err != nil {

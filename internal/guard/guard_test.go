@@ -46,6 +46,7 @@ func TestGo(t *testing.T) {
 	var group sync.WaitGroup
 	handled := 0
 	group.Go(guard.Func(func() { panic("one") }, func(error) { handled++; panic("two") }))
+	group.Go(guard.Func(func() { panic("unheard") }, nil))
 	group.Wait()
 	if handled != 1 {
 		t.Errorf("handled %d times", handled)

@@ -428,7 +428,7 @@ func (g *gate) shut() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		close(written)
-	}, func(error) {}) // nothing in it panics
+	}, nil) // nothing in it panics
 	select {
 	case <-written:
 	case <-time.After(unwindTime):
@@ -453,7 +453,7 @@ type statusLine struct {
 // busy shows a line if the work takes longer than a moment, until stop is called.
 func (a *app) busy(doing string) (stop func()) {
 	s := &statusLine{app: a}
-	timer := time.AfterFunc(busyAfter, guard.Func(func() { s.show(doing) }, func(error) {})) // nobody misses the line
+	timer := time.AfterFunc(busyAfter, guard.Func(func() { s.show(doing) }, nil)) // nobody misses the line
 	return func() {
 		timer.Stop()
 		s.end()

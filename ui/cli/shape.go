@@ -190,7 +190,7 @@ func awaitShape(ctx context.Context, done <-chan error) error {
 				return errShapeMemory
 			case inUse > start+shapeMemory && !collects:
 				collects = true
-				guard.Go(func() { runtime.GC(); collected <- false }, func(error) {})
+				guard.Go(func() { runtime.GC(); collected <- false }, nil)
 			}
 		}
 	}

@@ -165,7 +165,7 @@ func (s *session) bind(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(client.WithTimeout(ctx, s.Timeout))
 	stop := func() bool { return true }
 	if s.over != nil {
-		stop = context.AfterFunc(s.over, guard.Func(func() { cancel(context.Cause(s.over)) }, func(error) {})) // nothing in it panics
+		stop = context.AfterFunc(s.over, guard.Func(func() { cancel(context.Cause(s.over)) }, nil)) // nothing in it panics
 	}
 	return ctx, func() {
 		stop()

@@ -327,5 +327,5 @@ func (s *session) leave() {
 	guard.Go(func() {
 		s.opening.Lock()
 		closeOpened()
-	}, func(error) {})
+	}, nil)
 }

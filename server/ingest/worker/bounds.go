@@ -63,7 +63,7 @@ func (b *bounds) watch(limit time.Duration) {
 				}
 			}
 		}
-	}, func(error) {})
+	}, nil)
 }
 
 func (b *bounds) stop() {

@@ -114,7 +114,7 @@ func (p *Pool[Q, A]) acquire(ctx context.Context) (*process[Q, A], error) {
 		p.mutex.Lock()
 		defer p.mutex.Unlock()
 		p.changed.Broadcast()
-	}, func(error) {}))
+	}, nil))
 	defer stop()
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -176,7 +176,7 @@ func (p *Pool[Q, A]) release(used *process[Q, A], isSound bool) {
 		used.stop()
 	default:
 		p.idle = append(p.idle, used)
-		used.expiry = time.AfterFunc(idle, guard.Func(func() { p.expire(used) }, func(error) {}))
+		used.expiry = time.AfterFunc(idle, guard.Func(func() { p.expire(used) }, nil))
 	}
 }
 
@@ -303,9 +303,9 @@ func (s *process[Q, A]) read(ctx context.Context, document Q, limit time.Duratio
 // next reads what the process sends. It kills the process at the time until, or when ctx ends.
 func (s *process[Q, A]) next(ctx context.Context, until time.Time, limit time.Duration) (
 	kind byte, answer A, err error) {
-	stop := context.AfterFunc(ctx, guard.Func(s.kill, func(error) {}))
+	stop := context.AfterFunc(ctx, guard.Func(s.kill, nil))
 	defer stop()
-	timer := time.AfterFunc(time.Until(until), guard.Func(s.kill, func(error) {}))
+	timer := time.AfterFunc(time.Until(until), guard.Func(s.kill, nil))
 	s.unread.N = MaxAnswer
 	kind, answer, err = receive[A](s.out)
 	inTime := timer.Stop() && time.Now().Before(until) // else it may have been killed already when this began
