@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"go.mau.fi/util/exslices"
+
 	"quarry/client/wire"
 	"quarry/server/sqldb"
 )
@@ -193,11 +195,7 @@ func (v View) agents(query string, args ...any) ([]Agent, error) {
 
 // agentIDs returns the ids of agents as a parameter of json_each.
 func agentIDs(agents []Agent) sqldb.JSON {
-	ids := []int{}
-	for _, agent := range agents {
-		ids = append(ids, agent.ID)
-	}
-	return sqldb.JSON{V: ids}
+	return sqldb.JSON{V: exslices.CastFunc(agents, func(a Agent) int { return a.ID })}
 }
 
 // ReadDocuments reads the attached documents of agents that Agents listed.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 
+	"go.mau.fi/util/exslices"
+
 	"quarry/server/sqldb"
 )
 
@@ -152,11 +154,7 @@ func (v View) DocumentSets() ([]DocumentSet, error) {
 
 // DescribeSets returns the details of sets, in their order.
 func (v View) DescribeSets(sets []DocumentSet) ([]SetDetails, error) {
-	list := []int{}
-	for _, set := range sets {
-		list = append(list, set.ID)
-	}
-	ids := sqldb.JSON{V: list}
+	ids := sqldb.JSON{V: exslices.CastFunc(sets, func(s DocumentSet) int { return s.ID })}
 	audience, err := v.audiences("document_set", ids)
 	pairs, pairsErr := related[int](v, "document_set", "document_set_cc_pairs", "cc_pair_id", ids)
 	var described []SetDetails

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -175,7 +174,6 @@ func unreachable(err error) error {
 		known       *Error
 		name        *net.DNSError
 		certificate *tls.CertificateVerificationError
-		authority   x509.UnknownAuthorityError
 		header      tls.RecordHeaderError
 	)
 	message := "the connection failed"
@@ -186,7 +184,7 @@ func unreachable(err error) error {
 		message = "unknown host"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		message = "connection refused"
-	case errors.As(err, &certificate) || errors.As(err, &authority):
+	case errors.As(err, &certificate):
 		message = "its certificate is not trusted; add its CA to QUARRY_CA_BUNDLE"
 	case errors.As(err, &header):
 		message = "it does not speak TLS"
