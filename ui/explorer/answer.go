@@ -118,10 +118,7 @@ func (m *Model) handlePackets(packets []wire.ChatPacket) tea.Cmd {
 
 // filterText names the filters that a model set.
 func filterText(packet wire.ChatPacket) string {
-	var parts []string
-	for _, source := range packet.Sources {
-		parts = append(parts, wire.SourceName(source))
-	}
+	parts := exslices.CastFunc(packet.Sources, wire.SourceName)
 	if packet.TimeFilterStart != nil {
 		parts = append(parts, "since "+passage.Day(*packet.TimeFilterStart))
 	}

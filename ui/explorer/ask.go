@@ -66,16 +66,17 @@ func (m *Model) noteIgnored(filters *wire.ChatFilters) tea.Cmd {
 
 // chatRequest is the question with its filters, and the agent of a new session: the query's, or else the target's.
 func (m *Model) chatRequest(query client.Query) (request wire.ChatRequest, agent string) {
-	request = wire.ChatRequest{Message: query.WithoutFilters(), Filters: query.ChatFilters(), Refs: m.answer.thread.refs}
+	thread := &m.answer.thread
+	request = wire.ChatRequest{Message: query.WithoutFilters(), Filters: query.ChatFilters(), Refs: thread.refs}
 	if len(request.Refs) > 0 {
 		request.Filters = nil // they apply to searches
 	}
-	if m.answer.thread.again {
-		m.answer.thread.again = false
-		request.ParentMessageID = &m.answer.thread.asked
+	if thread.again {
+		thread.again = false
+		request.ParentMessageID = &thread.asked
 	}
-	if m.answer.thread.session != "" {
-		request.ChatSessionID = m.answer.thread.session
+	if thread.session != "" {
+		request.ChatSessionID = thread.session
 		return request, ""
 	}
 	request.ChatSessionInfo = &wire.ChatSessionInfo{Incognito: m.options.Private}

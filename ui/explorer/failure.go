@@ -57,8 +57,8 @@ func (m *Model) note(what string, err error) {
 	if errors.As(err, &limited) && limited.Kind == client.RateLimited {
 		f.wait = limited.RetryAfter.Round(time.Second)
 	}
-	if m.search.failure != nil && m.search.failure.what == what {
-		f.since, f.tries = m.search.failure.since, m.search.failure.tries+1
+	if before := m.search.failure; before != nil && before.what == what {
+		f.since, f.tries = before.since, before.tries+1
 	}
 	m.search.failure = &f
 }

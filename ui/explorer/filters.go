@@ -69,19 +69,20 @@ func (m *Model) openPicker() tea.Cmd {
 // facets is what is known now about the values of filters and their counts.
 func (m *Model) facets() picker.Input {
 	in := picker.Input{Query: m.query(), Now: m.now()}
-	var shown wire.SearchResponse
-	if m.search.shown != nil {
-		shown = *m.search.shown.response
+	s, welcome := m.search.shown, &m.conn.welcome
+	if s == nil {
+		if welcome.exact && len(in.Query.Chips) == 0 {
+			in.Facets, in.Exact = welcome.facets, true // of all documents
+		}
+		return in
 	}
-	switch {
-	case len(shown.Facets.Sources)+len(shown.Facets.Months) > 0:
-		in.Facets, in.Exact, in.Results = shown.Facets, shown.Counted(), shown.Results
-	case m.search.shown != nil && m.conn.welcome.exact && !m.search.shown.ofAnswer:
-		in.Facets, in.Exact = shown.Facets, true // nothing matches
-	case m.search.shown == nil && m.conn.welcome.exact && len(in.Query.Chips) == 0:
-		in.Facets, in.Exact = m.conn.welcome.facets, true // of all documents
-	case m.search.shown != nil:
-		in.Results = shown.Results
+	switch found := s.response; {
+	case len(found.Facets.Sources)+len(found.Facets.Months) > 0:
+		in.Facets, in.Exact, in.Results = found.Facets, found.Counted(), found.Results
+	case welcome.exact && !s.ofAnswer:
+		in.Facets, in.Exact = found.Facets, true // nothing matches
+	default:
+		in.Results = found.Results
 	}
 	return in
 }
@@ -91,6 +92,13 @@ func (m *Model) pickerInput() picker.Input {
 	in := m.facets()
 	in.Bare, in.Known, in.First = m.conn.welcome.bare, m.listing, m.look.by.Field().Name
 	return in
+}
+
+// updatePicker shows in the picker what is known now, unless it has the counts of its own choice.
+func (m *Model) updatePicker() {
+	if m.overlay() == InPicker && m.filters.counted == "" {
+		m.filters.picker.Update(m.pickerInput())
+	}
 }
 
 // askFacets counts all documents where no search reported counts, so that the first filter can be chosen before a word.
@@ -262,11 +270,8 @@ func (m *Model) keep(query querybox.State) {
 
 // undoQuery brings back the query before the last change; what was typed since and not searched for is one.
 func (m *Model) undoQuery() tea.Cmd {
+	m.settle()
 	undo := m.filters.undo
-	if m.box.Query() != m.filters.asked.Query() && m.filters.asked.Query() != "" {
-		m.keep(m.filters.asked)
-		undo = m.filters.undo
-	}
 	last := len(undo) - 1
 	m.filters.asked, m.filters.undo = undo[last], undo[:last]
 	m.box.Restore(m.filters.asked)

@@ -120,7 +120,7 @@ func (m *Model) listPane() []string {
 	if room -= paint.Width(p.Beside); room > len(" Results  ") && m.search.shown != nil {
 		p.Title = m.listTitle()
 	}
-	lines := block(m.noteLines(), m.rects.Notes.W, m.rects.Notes.H)
+	lines := paint.Block(m.noteLines(), m.rects.Notes.W, m.rects.Notes.H)
 	w, h := m.rects.List.W, m.rects.List.H
 	if m.list.Len() == 0 {
 		return m.draw(p, append(lines, m.emptyPane(w, h)...))

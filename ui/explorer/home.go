@@ -377,11 +377,11 @@ func (m *Model) homePane() []string {
 	}
 	if !m.isWideHome() {
 		lines, at := m.entryLines(entries, 0, inside.W)
-		return m.draw(p, block(m.scrolled(lines, at, inside.H), inside.W, inside.H))
+		return m.draw(p, paint.Block(m.scrolled(lines, at, inside.H), inside.W, inside.H))
 	}
 	left := inside.W * 2 / 5
 	here, at := m.entryLines(entries[places:], places, left-2)
-	here = block(m.scrolled(here, at, inside.H), left, inside.H)
+	here = paint.Block(m.scrolled(here, at, inside.H), left, inside.H)
 	rest, at := m.entryLines(entries[:places], 0, inside.W-left-2)
 	for i, line := range m.scrolled(rest, at, inside.H) {
 		if i < len(here) {

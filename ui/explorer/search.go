@@ -368,14 +368,13 @@ func (m *Model) showProvisional(s *search, response *wire.SearchResponse) {
 
 // show puts an answer into the list. When the same question was asked again, a selection that the person made stays.
 func (m *Model) show(answer shown) {
-	keep := m.search.shown != nil && sameQuestion(m.search.shown.text, answer.text) && m.search.shown.wire.Sort == answer.wire.Sort &&
-		m.list.SelectedIndex() > 0
+	former := m.search.shown
+	keep := former != nil && sameQuestion(former.text, answer.text) && former.wire.Sort == answer.wire.Sort && m.list.SelectedIndex() > 0
 	if results := answer.response.Results; len(results) > wire.MaxNumResults { // a server that minds no number
 		cut := *answer.response
 		cut.Results = results[:wire.MaxNumResults]
 		answer.response = &cut
 	}
-	fromTop := m.search.shown != nil && m.search.shown.typed() && !answer.typed()
 	m.search.shown = &answer
 	m.list.SetNow(m.now())
 	m.compare.following.SetNow(m.now())
@@ -393,13 +392,11 @@ func (m *Model) show(answer shown) {
 	if answer.selects != "" {
 		m.list.SelectIndex(slices.Index(refsOf(answer.response.Results), answer.selects))
 	}
-	if keep && fromTop { // a better order is read from its beginning
+	if keep && former.typed() && !answer.typed() { // a better order is read from its beginning
 		m.list.ScrollToTop()
 	}
 	m.box.SetIgnored(ignoredFields(answer.response.Notes))
-	if m.overlay() == InPicker && m.filters.counted == "" { // else it has the counts of its own choice
-		m.filters.picker.Update(m.pickerInput())
-	}
+	m.updatePicker()
 }
 
 func sameQuestion(a, b string) bool { return strings.TrimSpace(a) == strings.TrimSpace(b) }

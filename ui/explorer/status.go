@@ -46,16 +46,6 @@ func (m *Model) unknownElsewhere() string {
 	return unless(m.box.HasRoomBeside(m.width, unknown), unknown)
 }
 
-// block returns lines as exactly height lines of width columns.
-func block(lines []string, width, height int) []string {
-	filled := make([]string, height)
-	copy(filled, lines)
-	for i, line := range filled {
-		filled[i] = paint.Fit(line, width)
-	}
-	return filled
-}
-
 // summary describes the list, the running search or the failure in one line.
 func (m *Model) summary() string {
 	muted := m.theme.Muted

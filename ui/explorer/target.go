@@ -6,6 +6,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"go.mau.fi/util/exslices"
 
 	"quarry/client"
 	"quarry/client/field"
@@ -181,16 +182,13 @@ func whatThereIs(ctx context.Context, c *client.Client, offers bool) welcome {
 }
 
 // newest returns the documents changed last; none if they cannot be listed, for they are but an offer.
-func newest(ctx context.Context, c *client.Client) (documents []wire.SearchResult) {
+func newest(ctx context.Context, c *client.Client) []wire.SearchResult {
 	wanted := mostNewest
 	response, err := c.Search(ctx, wire.SearchRequest{Browse: true, NumResults: &wanted})
 	if err != nil {
 		return nil
 	}
-	for _, r := range response.Results {
-		documents = append(documents, titleOf(r))
-	}
-	return documents
+	return exslices.CastFunc(response.Results, titleOf)
 }
 
 // titleOf returns a result without its text.
@@ -225,14 +223,13 @@ func (m *Model) handleWelcome(w welcome, _ error) tea.Cmd {
 	m.conn.welcome = w
 	m.divide()
 	m.filters.checked = nil
-	if m.relist(); m.overlay() == InPicker && m.filters.counted == "" {
-		m.filters.picker.Update(m.pickerInput())
-	}
+	m.relist()
+	m.updatePicker()
 	var failed *client.Error
-	switch {
-	case w.err == nil && m.search.failure != nil && m.search.failure.what == "listing":
+	switch before := m.search.failure; {
+	case w.err == nil && before != nil && before.what == "listing":
 		m.search.failure = nil
-	case m.search.failure != nil && m.search.failure.what != "listing" || !errors.As(w.err, &failed):
+	case before != nil && before.what != "listing" || !errors.As(w.err, &failed):
 	case failed.Code == "INSUFFICIENT_PERMISSIONS": // a token that may only search is none the worse for it
 	case failed.Kind == client.Unreachable || failed.Kind == client.Auth:
 		m.note("listing", w.err)

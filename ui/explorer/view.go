@@ -28,7 +28,7 @@ func (m *Model) View() tea.View {
 	if m.rects.Arrangement == TooSmall {
 		lines := make([]string, m.height)
 		lines[m.height/2] = "too small"
-		view.SetContent(strings.Join(block(lines, m.width, m.height), "\n"))
+		view.SetContent(strings.Join(paint.Block(lines, m.width, m.height), "\n"))
 		return view
 	}
 	lines, boxX := m.queryLines()
@@ -128,7 +128,7 @@ func (m *Model) emptyPane(width, height int) []string {
 			wrapped = append(wrapped, indent+part)
 		}
 	}
-	return block(wrapped, width, height)
+	return paint.Block(wrapped, width, height)
 }
 
 // whatFailed returns the whole error, of which the summary shows the beginning, and its remedy.

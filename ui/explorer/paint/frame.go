@@ -46,6 +46,16 @@ func (f Frame) edge(start, title, beside, end string) string {
 	return f.Line.Render(start) + Rule(f.Width-2, f.Line, 0, title, beside) + f.Line.Render(end)
 }
 
+// Block returns lines as exactly height lines of width columns.
+func Block(lines []string, width, height int) []string {
+	filled := make([]string, height)
+	copy(filled, lines)
+	for i, line := range filled {
+		filled[i] = Fit(line, width)
+	}
+	return filled
+}
+
 // leastTitle is how much of a title stays beside another text, in columns.
 const leastTitle = 12
 

@@ -90,9 +90,7 @@ func Draw(p Panel, width, height int, th theme.Theme, keys string) Body {
 		if y > 0 {
 			lines = append(lines, paint.Fit(title, width))
 		}
-		for i := range innerHeight {
-			lines = append(lines, paint.Fit(body.at(i), width))
-		}
+		lines = append(lines, paint.Block(body.Lines, width, innerHeight)...)
 	} else {
 		height = min(height, max(1, len(body.Lines))+2)
 		frame := paint.Frame{Width: width, Height: height, Line: th.BorderFocused, Pad: x - 1, Title: title, Beside: beside,
@@ -101,13 +99,6 @@ func Draw(p Panel, width, height int, th theme.Theme, keys string) Body {
 	}
 	body.Lines, body.X, body.Y = lines, min(body.X+x, width-1), body.Y+y
 	return body
-}
-
-func (b *Body) at(i int) string {
-	if i < len(b.Lines) {
-		return b.Lines[i]
-	}
-	return ""
 }
 
 // Wrapped returns foreign text as indented, styled lines of at most width columns; none for an empty one.

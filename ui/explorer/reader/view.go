@@ -200,24 +200,24 @@ func (r *Reader) seamBelow(width int) string {
 // seam says that a part of the document is not shown, with the keys to get it or the reason why there are none. How much
 // it is follows from the position in the border.
 func (r *Reader) seam(width int, what string) string {
-	line := "— " + what
+	line, muted := "— "+what, r.theme.Muted
 	if !r.document.CanExpand {
 		why := clean(r.document.WhyNot)
 		if _, remedy, found := strings.Cut(why, "; "); found && paint.Width(why) > width {
 			why = remedy
 		}
 		if paint.Width(line)+len(" · ")+paint.Width(why) > width {
-			return r.theme.Muted.Render(why) // it says as much
+			return muted.Render(why) // it says as much
 		}
-		return r.theme.Muted.Render(strings.TrimSuffix(line+" · "+why, " · "))
+		return muted.Render(strings.TrimSuffix(line+" · "+why, " · "))
 	}
-	out := r.theme.Muted.Render(line)
+	out := muted.Render(line)
 	for _, key := range [][2]string{{r.ExpandKey, "more"}, {r.WholeKey, "all"}} {
 		if key[0] != "" {
-			out += r.theme.Muted.Render(" · ") + r.theme.Key.Render(key[0]) + r.theme.Muted.Render(" "+key[1])
+			out += muted.Render(" · ") + r.theme.Key.Render(key[0]) + muted.Render(" "+key[1])
 		}
 	}
-	return out + r.theme.Muted.Render(" —")
+	return out + muted.Render(" —")
 }
 
 // More names the key that fetches more of the document; "" where all is shown, or nothing else can be.
