@@ -1,5 +1,5 @@
-// Compare times searches over the same documents in quarry's embedded engine, SQLite FTS5 and bleve, in one process
-// and in turn, so that the noise of the machine falls on all of them alike. Read the ratios.
+// Compare times searches over the same documents in quarry's embedded engine, bleve and SQLite FTS5, in one process
+// and query by query, so that the noise of the machine falls on all of them alike. Read the ratios.
 //
 //	compare [-judge=false] CHUNKS.jsonl QUERIES.jsonl...
 //	compare [-judge=false] [-meaning=false] [-model FOLDER] [-kept FOLDER] -quality FOLDER
@@ -13,7 +13,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
@@ -88,70 +87,71 @@ func run(ctx context.Context, judge bool, chunks string, queryFiles []string) er
 		return err
 	}
 	engines := []engine{&quarryEngine{}, &bleveEngine{}, &ftsEngine{}}
+	built := make([]time.Duration, len(engines))
 	fmt.Printf("%d documents, %d questions, %d short queries\n\n", len(documents), len(questions), len(short))
 	fmt.Printf("%-14s %10s %10s %22s %22s\n", "", "build s", "index MB", "question p50/p95 ms", "1-3 words p50/p95 ms")
-	ours := 0.0
+	folders := make([]string, len(engines))
 	for i, e := range engines {
-		median, err := report(ctx, e, documents, questions, short)
-		if err != nil {
-			return fmt.Errorf("%s: %w", e.name(), err)
+		if folders[i], err = os.MkdirTemp("", "compare-"); err != nil {
+			return err
 		}
-		if i == 0 {
-			ours = median
-		} else if judge && ours >= median {
-			return fmt.Errorf("a question takes quarry %.2f ms and %s %.2f ms", ours, e.name(), median)
+		defer os.RemoveAll(folders[i])
+		start := time.Now()
+		if err := e.build(ctx, folders[i], documents); err != nil {
+			return fmt.Errorf("build %s: %w", e.name(), err)
+		}
+		defer e.close()
+		built[i] = time.Since(start)
+	}
+	long, err := measure(ctx, engines, questions)
+	if err != nil {
+		return err
+	}
+	few, err := measure(ctx, engines, short)
+	if err != nil {
+		return err
+	}
+	for i, e := range engines {
+		size, err := folderSize(folders[i])
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%-14s %10.1f %10.0f %13.2f /%7.2f %13.2f /%7.2f\n", e.name(), built[i].Seconds(), float64(size)/1e6,
+			long[i].p50, long[i].p95, few[i].p50, few[i].p95)
+	}
+	for i, e := range engines[1:] {
+		if ours, theirs := long[0].p50, long[i+1].p50; judge && ours >= theirs {
+			return fmt.Errorf("a question takes quarry %.2f ms and %s %.2f ms", ours, e.name(), theirs)
 		}
 	}
 	return nil
 }
 
-// report prints the row of one engine and returns its median for questions, in milliseconds.
-func report(ctx context.Context, e engine, documents []wire.IngestionDocument, questions, short []string) (
-	median float64, err error) {
-	dir, err := os.MkdirTemp("", "compare-")
-	if err != nil {
-		return 0, err
-	}
-	defer os.RemoveAll(dir)
-	start := time.Now()
-	if err := e.build(ctx, dir, documents); err != nil {
-		return 0, fmt.Errorf("build: %w", err)
-	}
-	defer func() { err = errors.Join(err, e.close()) }()
-	built := time.Since(start)
-	size, err := folderSize(dir)
-	if err != nil {
-		return 0, err
-	}
-	long50, long95, err := measure(ctx, e, questions)
-	if err != nil {
-		return 0, err
-	}
-	short50, short95, err := measure(ctx, e, short)
-	if err != nil {
-		return 0, err
-	}
-	fmt.Printf("%-14s %10.1f %10.0f %13.2f /%7.2f %13.2f /%7.2f\n", e.name(), built.Seconds(), float64(size)/1e6,
-		long50, long95, short50, short95)
-	return long50, nil
-}
+// percentiles are of the time for a query, in milliseconds.
+type percentiles struct{ p50, p95 float64 }
 
-// measure runs all queries once to warm the caches and then once for the figures, in milliseconds.
-func measure(ctx context.Context, e engine, queries []string) (p50, p95 float64, err error) {
-	var times []float64
+// measure runs each query on each engine in turn, all of them once to warm the caches and then once for the figures.
+func measure(ctx context.Context, engines []engine, queries []string) ([]percentiles, error) {
+	times := make([][]float64, len(engines))
 	for round := range 2 {
 		for _, q := range queries {
-			start := time.Now()
-			if _, err := e.search(ctx, q, passages); err != nil {
-				return 0, 0, fmt.Errorf("search %q: %w", q, err)
-			}
-			if round == 1 {
-				times = append(times, float64(time.Since(start).Microseconds())/1000)
+			for i, e := range engines {
+				start := time.Now()
+				if _, err := e.search(ctx, q, passages); err != nil {
+					return nil, fmt.Errorf("search %q with %s: %w", q, e.name(), err)
+				}
+				if round == 1 {
+					times[i] = append(times[i], float64(time.Since(start).Microseconds())/1000)
+				}
 			}
 		}
 	}
-	slices.Sort(times)
-	return times[len(times)/2], times[len(times)*95/100], nil
+	figures := make([]percentiles, len(engines))
+	for i, of := range times {
+		slices.Sort(of)
+		figures[i] = percentiles{of[len(of)/2], of[len(of)*95/100]}
+	}
+	return figures, nil
 }
 
 func readDocuments(path string) (documents []wire.IngestionDocument, err error) {
