@@ -3,7 +3,7 @@
 package analysis
 
 // Version names the rules of this analyser.
-const Version = 12
+const Version = 13
 
 // Kind says how a token came about.
 type Kind uint8

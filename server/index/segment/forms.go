@@ -130,7 +130,7 @@ func (m *merger) countForms() error {
 		return nil
 	})
 	for term, forms := range m.forms {
-		if len(forms) == 1 && forms[0].surface != term {
+		if numberOf(forms, term) == 0 {
 			m.addForm(term, term)
 		}
 		if forms = m.forms[term]; len(forms) == 1 {

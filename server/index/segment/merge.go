@@ -241,6 +241,9 @@ func (m *merger) terms() error {
 		default:
 			merged.reset()
 			interleave(&merged, heads)
+			if forms := len(merged.forms); forms > 0 && forms != len(merged.positions) {
+				return fmt.Errorf("term %q: %d of %d positions have a form", key, forms, len(merged.positions))
+			}
 			m.w.term(string(key), &merged)
 		}
 		return nil

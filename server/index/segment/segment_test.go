@@ -182,6 +182,44 @@ func TestMergeEqualsBuild(t *testing.T) {
 	}
 }
 
+// TestMergedForms merges small segments, so that most contain one of the surfaces of a term.
+func TestMergedForms(t *testing.T) {
+	random := rand.New(rand.NewPCG(6, 7))
+	words := strings.Fields("reform reforms reformed reformation deploy deploys deployment run running")
+	for round := range 300 {
+		var inputs []Input
+		var live []index.Document
+		for range 1 + random.IntN(5) {
+			var part []index.Document
+			deleted := roaring.New()
+			for i := range 1 + random.IntN(3) {
+				text := ""
+				for range 1 + random.IntN(4) {
+					text += words[random.IntN(len(words))] + " "
+				}
+				document := index.Document{ID: fmt.Sprintf("%d-%d", len(inputs), i), Chunks: []index.Chunk{{Text: text}}}
+				if part = append(part, document); random.IntN(4) == 0 {
+					deleted.AddInt(i)
+				} else {
+					live = append(live, document)
+				}
+			}
+			inputs = append(inputs, Input{build(t, part), deleted})
+		}
+		data, _, err := Merge(context.Background(), inputs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		merged, err := Open("merged", data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := dump(t, merged), dump(t, build(t, live)); !slices.Equal(got, want) {
+			t.Fatalf("round %d: merged\n%s\nbuilt\n%s", round, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
+}
+
 func TestDeltaOfDeletedIsTheDifference(t *testing.T) {
 	documents := world(3, 60)
 	whole, rest := build(t, documents), build(t, documents[20:])
