@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"io/fs"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -98,9 +99,11 @@ func TestLookingAtOneTenantsFilesKeepsNobodyElseWaiting(t *testing.T) {
 	if _, err := s.index(t.Context(), "acme", true); err != nil {
 		t.Fatal(err)
 	}
-	s.stat = func(tenant string) (tenantFiles, error) {
-		s.wait(tenant)
-		return s.filesOf(tenant)
+	kept := &s.state("acme").documents
+	stat := kept.stat
+	kept.stat = func() (fs.FileInfo, error) {
+		s.wait("acme")
+		return stat()
 	}
 	done := make(chan error, 1)
 	go func() {

@@ -97,9 +97,7 @@ type Server struct {
 	vectors  *embedding
 	sweeping guard.Loop
 
-	// Replaced in tests.
-	stat func(tenant string) (tenantFiles, error)
-	open func(context.Context, segments.Options) (index.Index, error)
+	open func(context.Context, segments.Options) (index.Index, error) // openEmbedded; replaced in tests
 
 	mutex    sync.Mutex // not held during I/O
 	closed   bool
@@ -124,7 +122,7 @@ func Open(_ context.Context, options Options) (*Server, error) {
 	}
 	s := &Server{options: options, grace: shutdownGrace, open: openEmbedded, tenants: map[string]*tenantState{},
 		shared: sharedState{lock: semaphore.NewWeighted(1), emptyLock: semaphore.NewWeighted(1)}}
-	s.stat, s.people = s.filesOf, directory.Lazy(s.directory, options.Now)
+	s.people = directory.Lazy(s.directory, options.Now)
 	served := api.Options{
 		Directory: s.people, Index: s.library, Chats: s.chats, RemoveTenant: s.removeTenant, Removed: s.removed, Models: options.Models,
 		Federated: options.Federated, Empty: options.Empty, Meaning: options.Meaning,
@@ -235,9 +233,6 @@ func (s *Server) index(ctx context.Context, tenant string, create bool) (index.I
 		if err != nil {
 			return nil, fmt.Errorf("open the library: %w", err)
 		}
-		if err := s.noteFiles(tenant, func(now tenantFiles) { state.files.documents = now.documents }); err != nil {
-			return nil, errors.Join(fmt.Errorf("open the library: %w", err), documents.Close())
-		}
 		return documents, nil
 	}, &s.shared.emptyIndex, func(ctx context.Context) (index.Index, error) {
 		return openEmbedded(ctx, segments.Options{Now: s.options.Now})
@@ -342,14 +337,7 @@ func (s *Server) openChats(ctx context.Context, tenant string, create bool) (*ch
 				return nil, errAbsent
 			}
 		}
-		store, err := chat.Open(ctx, path, s.options.Now)
-		if err != nil {
-			return nil, err
-		}
-		if err := s.noteFiles(tenant, func(now tenantFiles) { state.files.chats = now.chats }); err != nil {
-			return nil, errors.Join(fmt.Errorf("open the chats: %w", err), store.Close())
-		}
-		return store, nil
+		return chat.Open(ctx, path, s.options.Now)
 	}, &s.shared.emptyChats, func(ctx context.Context) (*chat.Store, error) {
 		return chat.Open(ctx, "", s.options.Now)
 	})

@@ -160,49 +160,6 @@ func closeFiles(files []io.Closer) (err error) {
 	return err
 }
 
-// tenantFiles identifies the open files of a tenant; nil for files that are not open.
-type tenantFiles struct{ documents, chats fs.FileInfo }
-
-// replaced reports whether an open file is no longer the file at its path.
-func (t tenantFiles) replaced(now tenantFiles) bool {
-	same := func(then, now fs.FileInfo) bool { return then == nil || now != nil && os.SameFile(then, now) }
-	return !same(t.documents, now.documents) || !same(t.chats, now.chats)
-}
-
-// filesOf returns the current files of a tenant.
-func (s *Server) filesOf(tenant string) (now tenantFiles, err error) {
-	folder := tenantFolder(s.options.Home, tenant)
-	stat := segments.Stat
-	if s.isDistributed() {
-		stat = documents.Stat
-	}
-	if now.documents, err = stat(folder); err != nil {
-		return now, err
-	}
-	now.chats, err = sqlite.Stat(filepath.Join(folder, chatsFile))
-	return now, err
-}
-
-// onDisk reports whether another process may remove the tenant's files.
-func (s *Server) onDisk(tenant string) bool {
-	return tenant != directory.DefaultTenant && !s.options.Sample && !s.options.Empty
-}
-
-// noteFiles records the current files.
-func (s *Server) noteFiles(tenant string, note func(now tenantFiles)) error {
-	if !s.onDisk(tenant) {
-		return nil
-	}
-	now, err := s.stat(tenant)
-	if err != nil {
-		return err
-	}
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	note(now)
-	return nil
-}
-
 // current returns the open files of a tenant. It detaches files that another process has removed: they must not be used
 // for a new tenant of the same name. They are closed with the server, because requests may still read them.
 func (s *Server) current(ctx context.Context, tenant string) (*tenantState, error) {
@@ -226,20 +183,19 @@ func (s *Server) current(ctx context.Context, tenant string) (*tenantState, erro
 // replacedNow reports whether another process has removed what is open of a tenant.
 func (s *Server) replacedNow(ctx context.Context, tenant string, state *tenantState) (bool, error) {
 	s.mutex.Lock()
-	then, open := state.files, state.documents.value
+	open, chats := state.documents, state.chats
 	s.mutex.Unlock()
-	if documents, ok := open.(interface {
+	if documents, ok := open.value.(interface {
 		Replaced(ctx context.Context) (bool, error)
 	}); ok {
 		if replaced, err := documents.Replaced(ctx); replaced || err != nil {
 			return replaced, err
 		}
 	}
-	if then == (tenantFiles{}) {
-		return false, nil
+	if replaced, err := open.replaced(); replaced || err != nil {
+		return replaced, err
 	}
-	now, err := s.stat(tenant)
-	return err == nil && then.replaced(now), err
+	return chats.replaced()
 }
 
 // errAbsent: nothing is stored yet.
@@ -249,6 +205,17 @@ var errAbsent = errors.New("nothing is stored yet")
 type opened[T io.Closer] struct {
 	value T
 	ready bool
+	stat  func() (fs.FileInfo, error) // describes the file, nil if there is none; nil: no other process removes it
+	file  fs.FileInfo                 // as it was when it was opened
+}
+
+// replaced reports whether an open file is no longer the file at its path.
+func (o opened[T]) replaced() (bool, error) {
+	if o.file == nil {
+		return false, nil
+	}
+	now, err := o.stat()
+	return err == nil && (now == nil || !os.SameFile(o.file, now)), err
 }
 
 // detach returns what is open, and forgets it.
@@ -257,7 +224,7 @@ func (o *opened[T]) detach() []io.Closer {
 		return nil
 	}
 	value := o.value
-	*o = opened[T]{}
+	*o = opened[T]{stat: o.stat}
 	return []io.Closer{value}
 }
 
@@ -266,12 +233,10 @@ type tenantState struct {
 	lock      *semaphore.Weighted // of 1: held while its files are opened, closed or moved
 	documents opened[index.Index]
 	chats     opened[*chat.Store]
-	files     tenantFiles // not set for the default tenant, which cannot be removed
-	removing  bool        // by this process
+	removing  bool // by this process
 }
 
 func (t *tenantState) detach() []io.Closer {
-	t.files = tenantFiles{}
 	return append(t.documents.detach(), t.chats.detach()...)
 }
 
@@ -295,10 +260,20 @@ func (t *sharedState) detachEmpty() []io.Closer {
 func (s *Server) state(tenant string) *tenantState {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	if s.tenants[tenant] == nil {
-		s.tenants[tenant] = &tenantState{lock: semaphore.NewWeighted(1)}
+	if known := s.tenants[tenant]; known != nil {
+		return known
 	}
-	return s.tenants[tenant]
+	state := &tenantState{lock: semaphore.NewWeighted(1)}
+	if tenant != directory.DefaultTenant && !s.options.Sample && !s.options.Empty { // another process may remove it
+		folder, stat := tenantFolder(s.options.Home, tenant), segments.Stat
+		if s.isDistributed() {
+			stat = documents.Stat
+		}
+		state.documents.stat = func() (fs.FileInfo, error) { return stat(folder) }
+		state.chats.stat = func() (fs.FileInfo, error) { return sqlite.Stat(filepath.Join(folder, chatsFile)) }
+	}
+	s.tenants[tenant] = state
+	return state
 }
 
 // openOnce returns an open file, or opens it. The file outlives the request that opens it, so open gets a context
@@ -326,9 +301,15 @@ func openOnce[T io.Closer](ctx context.Context, s *Server, lock *semaphore.Weigh
 	if value, err = open(context.WithoutCancel(ctx)); err != nil {
 		return value, err
 	}
+	var file fs.FileInfo
+	if kept.stat != nil {
+		if file, err = kept.stat(); err != nil {
+			return value, errors.Join(fmt.Errorf("open the files of a tenant: %w", err), value.Close())
+		}
+	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	*kept = opened[T]{value, true} // a concurrent Close waits for the lock
+	kept.value, kept.ready, kept.file = value, true, file // a concurrent Close waits for the lock
 	return value, nil
 }
 
