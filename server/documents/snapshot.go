@@ -51,7 +51,7 @@ func (s *Store) Snapshot(ctx context.Context) (*Snapshot, error) {
 		done()
 		return nil, err
 	}
-	shown := &Snapshot{State: m, tx: tx, done: done, read: s.View(read, m).Reader, server: s.pool != nil}
+	shown := &Snapshot{State: m, tx: tx, done: done, read: s.Shown(read, m), server: s.pool != nil}
 	shown.Reads.Read = shown.locked
 	return shown, nil
 }
@@ -67,15 +67,8 @@ func (s *Snapshot) Close() {
 	}
 }
 
-// View is a view of documents for an index of their words.
-type View struct {
-	*Reader
-	State
-	Close func()
-}
-
-// View returns what an index reads of the snapshot, which it closes.
-func (s *Snapshot) View() View { return View{s.read, s.State, s.Close} }
+// Reader returns what an index of the documents' words reads of the snapshot, one call after another.
+func (s *Snapshot) Reader(ctx context.Context) *Reader { return s.read.In(ctx) }
 
 // Version implements index.Snapshot.
 func (s *Snapshot) Version() string { return s.State.Version() }
@@ -87,7 +80,7 @@ func (s *Snapshot) locked(ctx context.Context, f func(*Reader) error) error {
 	if s.closed {
 		return errClosed
 	}
-	return f(s.read.In(ctx))
+	return f(s.Reader(ctx))
 }
 
 // lockedTo is locked for what returns something.

@@ -138,11 +138,11 @@ func (s *Tables) Reader(db sqldb.Source) *Reader {
 	return &Reader{Source: db, Packer: s.Packer}
 }
 
-// View returns a view of the documents that a transaction shows.
-func (s *Tables) View(tx sqldb.Source, state State) View {
+// Shown returns what reads the documents of a state that a transaction shows, and keeps them.
+func (s *Tables) Shown(tx sqldb.Source, state State) *Reader {
 	read := s.Reader(tx)
 	read.version = state.Version()
-	return View{read, state, func() {}}
+	return read
 }
 
 // Change runs do in a transaction, which stores all of what do does or nothing.

@@ -40,28 +40,27 @@ func (f *follower) replaced() bool {
 	return err == nil && (now == nil || !os.SameFile(f.file, now))
 }
 
-// view opens a view of the documents.
-func (f *follower) view(ctx context.Context) (documents.View, error) {
+// view opens a snapshot of the documents.
+func (f *follower) view(ctx context.Context) (*documents.Snapshot, error) {
 	shown, err := f.of.Store.Snapshot(ctx)
-	if err != nil {
-		return documents.View{}, err
+	if err == nil {
+		err = f.check(shown)
 	}
-	return f.documents(shown)
+	return shown, err
 }
 
 // inStep applies the changes that the index lacks, and calls do with a view of the documents that it has then. do must
 // close the view. A long list of changes is left to the background: fault.ErrBehind.
-func (f *follower) inStep(ctx context.Context, do func(documents.View) error) error {
+func (f *follower) inStep(ctx context.Context, do func(*documents.Snapshot) error) error {
 	l := f.of
 	waiting, cancel := context.WithTimeout(ctx, l.wait)
 	defer cancel()
 	for last := (progress{}); ; {
 		now, err := l.apply(waiting, func(shown *documents.Snapshot) error {
-			view, err := f.documents(shown)
-			if err == nil {
-				err = do(view)
+			if err := f.check(shown); err != nil {
+				return err
 			}
-			return err
+			return do(shown)
 		})
 		switch {
 		case err == nil && now.left == 0:
@@ -80,14 +79,14 @@ func (f *follower) inStep(ctx context.Context, do func(documents.View) error) er
 	}
 }
 
-// documents returns the documents of a snapshot. fault.ErrReplaced: they are not those of the index, or it is not used
-// any more.
-func (f *follower) documents(shown *documents.Snapshot) (documents.View, error) {
+// check closes a snapshot of documents that are not those of the index, or if it is not used any more:
+// fault.ErrReplaced.
+func (f *follower) check(shown *documents.Snapshot) error {
 	if shown.State.Store != f.store || f.of.segments() != f {
 		shown.Close()
-		return documents.View{}, fmt.Errorf("read the documents: %w", fault.ErrReplaced)
+		return fmt.Errorf("read the documents: %w", fault.ErrReplaced)
 	}
-	return shown.View(), nil
+	return nil
 }
 
 // with calls use with the index of this server, and again if that was replaced, or damaged and discarded.

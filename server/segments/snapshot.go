@@ -225,10 +225,11 @@ const (
 // view is one state of the whole library: an open read transaction and the segments that its manifest names, and the
 // same state of the documents.
 type view struct {
-	documents.View // what their reader found serves all reads of the view
-	tx             *sql.Tx
-	state          *state
-	end, drop      func() // end the transactions, and release the segments
+	*documents.Reader
+	documents.State // of the documents
+	tx              *sql.Tx
+	state           *state
+	end, drop       func() // end the transactions, and release the segments
 }
 
 func (v *view) close() {
@@ -288,8 +289,8 @@ func (x *Index) tryView(ctx context.Context) (opened *view, err error) {
 	if x.source == nil {
 		return x.viewOf(ctx, nil)
 	}
-	open := func(shown documents.View) error {
-		opened, err = x.viewOf(ctx, &shown)
+	open := func(shown *documents.Snapshot) error {
+		opened, err = x.viewOf(ctx, shown)
 		return err
 	}
 	shown, err := x.source.view(ctx)
@@ -301,7 +302,7 @@ func (x *Index) tryView(ctx context.Context) (opened *view, err error) {
 
 // viewOf opens a view with the documents of the source, which it closes if it fails; nil: of library.db.
 // documents.ErrOvertaken: the index does not have the same changes.
-func (x *Index) viewOf(ctx context.Context, shown *documents.View) (opened *view, err error) {
+func (x *Index) viewOf(ctx context.Context, shown *documents.Snapshot) (opened *view, err error) {
 	source, release := x.db.Reader, func() {}
 	if shown != nil {
 		release = shown.Close
@@ -322,9 +323,11 @@ func (x *Index) viewOf(ctx context.Context, shown *documents.View) (opened *view
 	from := sqldb.Source{Context: ctx, Querier: tx}
 	m, err := documents.ReadState(from)
 	if shown == nil {
-		shown = new(x.View(from, m))
+		opened.Reader, opened.State = x.Shown(from, m), m
+	} else {
+		opened.Reader, opened.State = shown.Reader(ctx), shown.State
 	}
-	if err == nil && m.Generation != shown.Generation {
+	if err == nil && m.Generation != opened.Generation {
 		err = documents.ErrOvertaken
 	}
 	if err == nil {
@@ -334,9 +337,7 @@ func (x *Index) viewOf(ctx context.Context, shown *documents.View) (opened *view
 		opened.end()
 		return nil, err
 	}
-	opened.View, opened.drop = *shown, func() { x.states.drop(opened.state) }
-	opened.Reader = shown.In(ctx) // that of the call which opens the view, not of the one that caught up
-	opened.Sees = opened.state.sees
+	opened.drop, opened.Sees = func() { x.states.drop(opened.state) }, opened.state.sees
 	x.noteStale(opened.state)
 	return opened, nil
 }

@@ -79,5 +79,8 @@ func (x *Index) stored(tx sqldb.Source) (from *documents.Reader, done func(), er
 		return x.Reader(tx), func() {}, nil
 	}
 	shown, err := x.source.view(tx)
-	return shown.Reader, shown.Close, err
+	if err != nil {
+		return nil, nil, err
+	}
+	return shown.Reader(tx), shown.Close, nil
 }
