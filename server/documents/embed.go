@@ -9,6 +9,7 @@ import (
 
 	"quarry/server/index"
 	"quarry/server/index/vector"
+	"quarry/server/sqldb"
 )
 
 // FewTexts to mostTexts are sent to a model at once, as many as it takes a second or two for: a model in this process
@@ -18,12 +19,13 @@ const FewTexts, mostTexts = 8, 256
 // ErrVectors: a model's answer that cannot be stored.
 var ErrVectors = errors.New("invalid vectors")
 
-// Embedder asks a model for vectors, and stores them as they come. It is not safe for concurrent use.
+// Embedder gets the vectors of a pass: those that are stored, and those that it asks the model for and stores as they
+// come. It is not safe for concurrent use.
 type Embedder struct {
-	Ask index.Vectorise
-	// Put stores the vectors of some texts in one transaction; a nil one is that of a text that the model refuses.
-	// dimensions is 0 if all are.
-	Put func(ctx context.Context, keys []vector.Key, values [][]float32, dimensions int) error
+	Pass index.Embedding
+	In   *Tables
+	// Renewed is called in the transaction that stores vectors of another length than the model had.
+	Renewed func(tx *sqldb.Tx)
 
 	atOnce int
 }
@@ -32,10 +34,17 @@ type Embedder struct {
 func (e *Embedder) AtOnce() int { return cmp.Or(e.atOnce, FewTexts) }
 
 // Vectorise returns the vectors of texts, which are stored. Errors: ErrVectors.
-func (e *Embedder) Vectorise(ctx context.Context, texts []string) (all [][]float32, err error) {
+func (e *Embedder) Vectorise(ctx context.Context, texts []string) ([][]float32, error) {
+	return index.Vectorise(e.made).Unless(func(ctx context.Context, texts []string) ([][]float32, error) {
+		return e.In.Embeddings(ctx, e.Pass.Model, texts)
+	})(ctx, texts)
+}
+
+// made returns the vectors that the model makes.
+func (e *Embedder) made(ctx context.Context, texts []string) (all [][]float32, err error) {
 	for len(texts) > 0 {
 		n, began := min(e.AtOnce(), len(texts)), time.Now()
-		values, err := e.Ask(ctx, texts[:n])
+		values, err := e.Pass.Vectors(ctx, texts[:n])
 		if err != nil {
 			return nil, err
 		}
@@ -43,11 +52,11 @@ func (e *Embedder) Vectorise(ctx context.Context, texts []string) (all [][]float
 		if err != nil {
 			return nil, err
 		}
-		keys := make([]vector.Key, n)
-		for i, text := range texts[:n] {
-			keys[i] = KeyOf(text)
-		}
-		if err := e.Put(ctx, keys, values, dimensions); err != nil {
+		if err := e.In.Change(ctx, func(tx *sqldb.Tx) {
+			if putVectors(tx, e.Pass.Model, texts[:n], values, dimensions) {
+				e.Renewed(tx)
+			}
+		}); err != nil {
 			return nil, err
 		}
 		switch took := time.Since(began); {

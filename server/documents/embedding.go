@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"quarry/server/index"
-	"quarry/server/index/vector"
 	"quarry/server/sqldb"
 )
 
@@ -17,15 +16,12 @@ const embedAtOnce = 64
 // followers get the vectors.
 func (s *Store) Embed(ctx context.Context, pass index.Embedding) error {
 	model, opened := pass.Model, make(map[string]bool)
-	vectorise := s.Vectorise(model, &Embedder{Ask: pass.Vectors,
-		Put: func(ctx context.Context, keys []vector.Key, values [][]float32, dimensions int) error {
-			return s.Change(ctx, func(tx *sqldb.Tx) { PutVectors(tx, model, keys, values, dimensions) })
-		}})
+	embedder := Embedder{Pass: pass, In: &s.Tables, Renewed: func(*sqldb.Tx) {}}
 	for before := int64(math.MaxInt64); ; {
 		waiting := pass.Fresh(opened)
 		rows, logged, texts, err := s.unembedded(ctx, model, waiting, before)
 		if err == nil && len(texts) > 0 {
-			_, err = vectorise(ctx, texts)
+			_, err = embedder.Vectorise(ctx, texts)
 		}
 		if err == nil {
 			err = s.noteEmbedded(ctx, model, logged)

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 
-	"quarry/server/index"
 	"quarry/server/index/vector"
 	"quarry/server/sqldb"
 )
@@ -46,9 +45,9 @@ func EnterModel(tx *sqldb.Tx, name string, dimensions int) (id int64, renewed bo
 	return id, renewed
 }
 
-// PutVectors stores the vectors of texts by a model, which becomes the current one; a nil one is that of a text that the
+// putVectors stores the vectors of texts by a model, which becomes the current one; a nil one is that of a text that the
 // model refuses. dimensions is 0 if all are. renewed is that of EnterModel.
-func PutVectors(tx *sqldb.Tx, model string, keys []vector.Key, values [][]float32, dimensions int) (renewed bool) {
+func putVectors(tx *sqldb.Tx, model string, texts []string, values [][]float32, dimensions int) (renewed bool) {
 	id := int64(0)
 	if dimensions > 0 {
 		id, renewed = EnterModel(tx, model, dimensions)
@@ -56,10 +55,10 @@ func PutVectors(tx *sqldb.Tx, model string, keys []vector.Key, values [][]float3
 	}
 	var rows, refused [][]any
 	for i, v := range values {
-		if v == nil {
-			refused = append(refused, []any{model, keys[i][:]})
+		if key := KeyOf(texts[i]); v == nil {
+			refused = append(refused, []any{model, key})
 		} else {
-			rows = append(rows, []any{id, keys[i][:], Seal(vector.Pack(v), keys[i][:])})
+			rows = append(rows, []any{id, key, Seal(vector.Pack(v), key[:])})
 		}
 	}
 	tx.Insert("embeddings (model, hash, vector)", rows,
@@ -137,11 +136,4 @@ func RefusedTexts(db sqldb.Source, model string) (map[vector.Key]bool, error) {
 		refused[key] = true
 	}
 	return refused, err
-}
-
-// Vectorise returns a Vectorise that asks the embedder only for texts whose vector is not stored.
-func (s *Tables) Vectorise(model string, e *Embedder) index.Vectorise {
-	return index.Vectorise(e.Vectorise).Unless(func(ctx context.Context, texts []string) ([][]float32, error) {
-		return s.Embeddings(ctx, model, texts)
-	})
 }

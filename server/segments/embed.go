@@ -40,8 +40,7 @@ func (x *Index) Embed(ctx context.Context, pass index.Embedding) error {
 	}
 	e := &embedding{ctx: ctx, x: x, Embedding: pass, tried: make(map[string]bool), opened: make(map[string]bool),
 		refused: make(map[string]int), seen: make(map[vector.Key]bool)}
-	e.embedder = documents.Embedder{Ask: pass.Vectors, Put: e.put}
-	e.vectorise = x.vectorStore.Vectorise(pass.Model, &e.embedder)
+	e.embedder = documents.Embedder{Pass: pass, In: x.vectorStore, Renewed: e.renewed}
 	if err := e.run(); err != nil {
 		return fmt.Errorf("embed: %w", err)
 	}
@@ -102,12 +101,11 @@ type embedding struct {
 	ctx context.Context
 	x   *Index
 	index.Embedding
-	embedder  documents.Embedder
-	vectorise index.Vectorise // asks the embedder for what is not stored
-	waiting   []string        // documents that were opened and not looked at since
-	opened    map[string]bool // those that were waiting
-	tried     map[string]bool // segments that were completed
-	progress  index.Embedded
+	embedder documents.Embedder
+	waiting  []string        // documents that were opened and not looked at since
+	opened   map[string]bool // those that were waiting
+	tried    map[string]bool // segments that were completed
+	progress index.Embedded
 
 	known   int                 // texts that the model refused before
 	refused map[string]int      // chunks that the model refuses, by segment
@@ -219,7 +217,7 @@ func (e *embedding) fill(name string, order []int, yields bool) error {
 		if err != nil {
 			return err
 		}
-		vectors, err := e.vectorise(e.ctx, found.texts)
+		vectors, err := e.embedder.Vectorise(e.ctx, found.texts)
 		if err != nil {
 			// Vectors stored before the failure are searched. A program that ends does not wait for that.
 			if fresh > written && e.ctx.Err() == nil {
@@ -374,14 +372,10 @@ func complete(has []bool, from, to int) bool {
 	return from == to || has != nil && !slices.Contains(has[from:to], false)
 }
 
-// put stores the vectors of some texts, and which of them the model refuses.
-func (e *embedding) put(ctx context.Context, keys []vector.Key, values [][]float32, dimensions int) error {
-	return e.x.vectorStore.Change(ctx, func(tx *sqldb.Tx) {
-		if documents.PutVectors(tx, e.Model, keys, values, dimensions) {
-			e.tried = make(map[string]bool)
-			if e.x.source == nil {
-				bumpManifest(tx)
-			}
-		}
-	})
+// renewed begins again with the segments, whose files have vectors of another length.
+func (e *embedding) renewed(tx *sqldb.Tx) {
+	e.tried = make(map[string]bool)
+	if e.x.source == nil {
+		bumpManifest(tx)
+	}
 }
