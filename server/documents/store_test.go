@@ -326,7 +326,9 @@ func TestOlderLayout(t *testing.T) {
 			if now, err := x.State(t.Context()); now.Model != "m" || now.Documents != 3 || err != nil {
 				t.Errorf("the state is %+v, %v", now, err)
 			}
-			if n, err := sqldb.CountRows(t.Context(), x.DB, []string{"embeddings", "embedding_models"}); n != 4 || err != nil {
+			n := 0
+			if err := x.Newest(t.Context()).Get([]any{&n}, `SELECT (SELECT count(*) FROM embeddings)
+				+ (SELECT count(*) FROM embedding_models)`); n != 4 || err != nil {
 				t.Errorf("%d rows of vectors, want 3 by one model, %v", n, err)
 			}
 			if list, err := x.Export(t.Context(), "", 1); !errors.Is(err, fault.ErrDamaged) && len(list) != 1 {

@@ -151,7 +151,16 @@ func (c Copied) Replace(ctx context.Context, by Copied) (rows int, err error) {
 }
 
 // Rows counts what is copied.
-func (c Copied) Rows(ctx context.Context) (int, error) { return sqldb.CountRows(ctx, c.DB, c.Tables) }
+func (c Copied) Rows(ctx context.Context) (rows int, err error) {
+	for _, table := range c.Tables {
+		n := 0
+		if err := c.DB.Pool().QueryRowContext(ctx, "SELECT count(*) FROM "+table).Scan(&n); err != nil {
+			return 0, sqldb.Explain(fmt.Errorf("count the rows of %s: %w", table, err))
+		}
+		rows += n
+	}
+	return rows, nil
+}
 
 // Changes returns the number of the last change.
 func (c Copied) Changes(ctx context.Context) (int64, error) {
@@ -257,7 +266,7 @@ func insertRow(ctx context.Context, tx *sql.Tx, table string, row map[string]any
 	for column, value := range row {
 		columns, values = append(columns, column), append(values, value)
 	}
-	_, err := tx.ExecContext(ctx, "INSERT INTO "+table+" ("+strings.Join(columns, ", ")+") VALUES (?"+
-		strings.Repeat(", ?", len(columns)-1)+")", values...)
+	_, err := tx.ExecContext(ctx, "INSERT INTO "+table+" ("+strings.Join(columns, ", ")+") VALUES "+
+		sqldb.Places(len(columns)), values...)
 	return err
 }

@@ -264,7 +264,8 @@ func TestVectorsOfOneModelStay(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, table := range []string{"embeddings", "embedding_models", "refused_texts"} {
-			if n, err := sqldb.CountRows(t.Context(), x.DB, []string{table}); n != 1 || err != nil {
+			n := 0
+			if err := x.Newest(t.Context()).Get([]any{&n}, "SELECT count(*) FROM "+table); n != 1 || err != nil {
 				t.Errorf("%d rows of %s, want 1, %v", n, table, err)
 			}
 		}

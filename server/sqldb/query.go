@@ -400,15 +400,3 @@ func (m merged) ReadDir(name string) (entries []fs.DirEntry, err error) {
 	}
 	return entries, err
 }
-
-// CountRows counts the rows of tables.
-func CountRows(ctx context.Context, db DB, tables []string) (rows int, err error) {
-	for _, table := range tables {
-		n := 0
-		if err := db.Pool().QueryRowContext(ctx, "SELECT count(*) FROM "+table).Scan(&n); err != nil {
-			return 0, Explain(fmt.Errorf("count the rows of %s: %w", table, err))
-		}
-		rows += n
-	}
-	return rows, nil
-}

@@ -349,23 +349,22 @@ func (s *snapshot) analysed(ctx context.Context, ids []string, access index.Acce
 // segment returns the segment of a document, which is nil if the document cannot be read. It is made where it is not
 // stored.
 func (s *snapshot) segment(ctx context.Context, v version, packed []byte) (*segment.Reader, error) {
-	if reader, err := s.index.Segment(v.id, packed); err == nil {
-		s.index.analysed.Add(v, reader)
-		return reader, nil
-	}
-	documents, err := s.Whole(ctx, []string{v.id})
-	if err != nil || len(documents) == 0 {
-		return nil, err
-	}
-	data, err := segment.Of(&documents[0])
+	reader, err := s.index.Segment(v.id, packed)
 	if err != nil {
-		return nil, fmt.Errorf("index document %q: %w", v.id, err)
+		documents, err := s.Whole(ctx, []string{v.id})
+		if err != nil || len(documents) == 0 {
+			return nil, err
+		}
+		data, err := segment.Of(&documents[0])
+		if err != nil {
+			return nil, fmt.Errorf("index document %q: %w", v.id, err)
+		}
+		if reader, err = segment.Open(v.id, data); err != nil {
+			return nil, err
+		}
 	}
-	reader, err := segment.Open(v.id, data)
-	if err == nil {
-		s.index.analysed.Add(v, reader)
-	}
-	return reader, err
+	s.index.analysed.Add(v, reader)
+	return reader, nil
 }
 
 // warm reads the candidates for the words as they were typed: most often they are what is wanted, and show which words
