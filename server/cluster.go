@@ -33,11 +33,10 @@ func (s *Server) openDistributed(ctx context.Context, tenant string, create bool
 		return nil, err
 	}
 	if s.options.Weaviate != nil {
-		options := weaviate.Options{Cluster: *s.options.Weaviate, Tenant: tenant, Log: s.options.Log}
-		opened, err = weaviate.Open(ctx, store, options)
+		opened, err = weaviate.Open(ctx, store, *s.options.Weaviate, tenant)
 	} else {
-		options := segments.Options{Dir: tenantFolder(s.options.Home, tenant), Now: s.options.Now, Log: s.options.Log}
-		opened = segments.NewLocal(ctx, store, options, func() { s.changedElsewhere(tenant) })
+		folder := tenantFolder(s.options.Home, tenant)
+		opened = segments.NewLocal(ctx, store, folder, func() { s.changedElsewhere(tenant) })
 	}
 	if err != nil {
 		return nil, errors.Join(err, store.Close())

@@ -147,7 +147,7 @@ func openDocuments(t testing.TB, tenant string, now func() time.Time) index.Inde
 	var err error
 	switch {
 	case strings.HasPrefix(t.Name(), onPostgres):
-		documents = segments.NewLocal(t.Context(), openStore(t, tenant, now), segments.Options{Dir: t.TempDir(), Now: now}, nil)
+		documents = segments.NewLocal(t.Context(), openStore(t, tenant, now), t.TempDir(), nil)
 	case strings.HasPrefix(t.Name(), onWeaviate):
 		documents, err = openDistributed(t, tenant, now)
 	default:
@@ -168,7 +168,7 @@ func openDistributed(t testing.TB, tenant string, now func() time.Time) (index.I
 	if err != nil {
 		return nil, err
 	}
-	return weaviate.Open(t.Context(), openStore(t, tenant, now), weaviate.Options{Cluster: cluster, Tenant: tenant})
+	return weaviate.Open(t.Context(), openStore(t, tenant, now), cluster, tenant)
 }
 
 // openStore opens an empty store of documents on the PostgreSQL server.

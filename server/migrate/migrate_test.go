@@ -148,7 +148,7 @@ func TestSharedDocuments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	to := segments.NewLocal(t.Context(), store, segments.Options{Dir: dir}, nil)
+	to := segments.NewLocal(t.Context(), store, dir, nil)
 	defer to.Close()
 	if found := must(t, from, to).Compared; found.SameFirst != found.Queries || found.Queries == 0 {
 		t.Errorf("the same ranking finds something else: %+v", found)

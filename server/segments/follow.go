@@ -230,7 +230,7 @@ func (l *Local) repaired(own *follower, err error) error {
 	if !isDamaged(err) {
 		return err
 	}
-	l.options.Log.Warn("the index of this server is damaged, and built again", "error", err)
+	l.Log.Warn("the index of this server is damaged, and built again", "error", err)
 	if l.segments() == own {
 		err = l.discard()
 	}
@@ -240,7 +240,7 @@ func (l *Local) repaired(own *follower, err error) error {
 // discard removes the index. The caller is alone.
 func (l *Local) discard() error {
 	l.replace(new(follower))
-	return RemoveIndexes(l.options.Dir, "")
+	return RemoveIndexes(l.dir, "")
 }
 
 // CatchUp applies all changes, however many there are. report is called with the number that is left, and that of all
@@ -260,7 +260,7 @@ func (l *Local) CatchUp(ctx context.Context, report func(left, total int)) error
 func (l *Local) afterwards(ctx context.Context) {
 	now, err := l.apply(ctx, nil)
 	if err != nil && ctx.Err() == nil {
-		l.options.Log.Warn("the index of this server does not follow the documents", "error", err)
+		l.Log.Warn("the index of this server does not follow the documents", "error", err)
 	}
 	if err != nil || now.left > 0 {
 		l.background.Wake()

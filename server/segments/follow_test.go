@@ -50,7 +50,7 @@ func putPages(t *testing.T, x interface {
 // openLocal opens what one of several processes has open.
 func openLocal(t *testing.T, shared, own string) *Local {
 	t.Helper()
-	return NewLocal(t.Context(), openStore(t, shared), Options{Dir: own}, nil)
+	return NewLocal(t.Context(), openStore(t, shared), own, nil)
 }
 
 // TestConformanceOnPostgres does the same with the documents on a PostgreSQL server.
@@ -67,7 +67,7 @@ func TestConformanceOnPostgres(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		return NewLocal(t.Context(), store, Options{Dir: t.TempDir()}, nil)
+		return NewLocal(t.Context(), store, t.TempDir(), nil)
 	})
 }
 
@@ -112,7 +112,7 @@ func TestProcessesShare(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := NewLocal(t.Context(), docs, Options{Dir: t.TempDir()}, nil)
+	a := NewLocal(t.Context(), docs, t.TempDir(), nil)
 	defer func() { _ = a.Close() }()
 	b := openLocal(t, store, own)
 	putPages(t, a, pageOf("one", "walrus"), pageOf("two", "walrus"))

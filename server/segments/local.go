@@ -1,11 +1,9 @@
 package segments
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -37,7 +35,7 @@ const (
 // processes of a machine share the segments, and one of them at a time applies changes to them.
 type Local struct {
 	*documents.Store
-	options Options
+	dir     string
 	applied func()              // is called when changes of other processes were applied in the background
 	applies *semaphore.Weighted // of 1: held while changes are applied
 	closed  bool                // likewise; nothing is applied any more
@@ -53,20 +51,18 @@ type Local struct {
 
 var _ index.Index = (*Local)(nil)
 
-// NewLocal searches a store, which is closed with it, with segments in the folder of options, for all processes of this
+// NewLocal searches a store, which is closed with it, with segments in a folder, for all processes of this
 // machine that use it. They are opened and built in the background, or when they are used. applied is called after
 // changes were applied in the background; it may be nil.
-func NewLocal(ctx context.Context, store *documents.Store, options Options, applied func()) *Local {
-	options.Log = cmp.Or(options.Log, slog.New(slog.DiscardHandler))
-	options.ReadOnly = false // a derived index may be written in any case
-	l := &Local{Store: store, options: options, applied: applied, applies: semaphore.NewWeighted(1),
+func NewLocal(ctx context.Context, store *documents.Store, dir string, applied func()) *Local {
+	l := &Local{Store: store, dir: dir, applied: applied, applies: semaphore.NewWeighted(1),
 		own: new(follower), wait: followWait}
 	l.used.Store(time.Now().UnixNano())
 	store.MayBeReplaced() // stepTo replaces the index
 	store.Stored = l.afterwards
 	l.mutex.Lock() // what runs in the background begins with segments
 	defer l.mutex.Unlock()
-	l.background = documents.Follow(ctx, l.options.Log, "the index of this server", l.follow, l.lookPause)
+	l.background = documents.Follow(ctx, l.Log, "the index of this server", l.follow, l.lookPause)
 	return l
 }
 
@@ -79,10 +75,10 @@ func (l *Local) alone(ctx context.Context, do func() error) error {
 	if l.closed {
 		return errClosed
 	}
-	if err := sqlite.MakeFolder(l.options.Dir); err != nil {
+	if err := sqlite.MakeFolder(l.dir); err != nil {
 		return sqldb.Explain(fmt.Errorf("create the folder of the index: %w", err))
 	}
-	lock := flock.New(filepath.Join(l.options.Dir, lockName))
+	lock := flock.New(filepath.Join(l.dir, lockName))
 	if _, err := lock.TryLockContext(ctx, lockRetry); err != nil {
 		return sqldb.Explain(fmt.Errorf("lock %s: %w", lock, err))
 	}
@@ -92,20 +88,18 @@ func (l *Local) alone(ctx context.Context, do func() error) error {
 
 // open opens the segment index of a store, and removes those of others. The caller is alone.
 func (l *Local) open(ctx context.Context, store string) error {
-	options := l.options
-	options.Dir = filepath.Join(options.Dir, indexPrefix+store)
-	own := &follower{of: l, store: store, dir: options.Dir}
-	options.source = own
+	own := &follower{of: l, store: store, dir: filepath.Join(l.dir, indexPrefix+store)}
 	var err error
-	if own.Index, err = Open(ctx, options); err != nil {
+	// A derived index may be written in any case.
+	if own.Index, err = Open(ctx, Options{Dir: own.dir, Log: l.Log, Now: l.Now, source: own}); err != nil {
 		return fmt.Errorf("open the index of this server: %w", err)
 	}
-	if own.file, err = Stat(options.Dir); err != nil {
+	if own.file, err = Stat(own.dir); err != nil {
 		return errors.Join(err, own.Close())
 	}
 	l.replace(own)
-	if err := RemoveIndexes(l.options.Dir, store); err != nil {
-		l.options.Log.Warn("an index that is not used any more was not removed", "error", err)
+	if err := RemoveIndexes(l.dir, store); err != nil {
+		l.Log.Warn("an index that is not used any more was not removed", "error", err)
 	}
 	return nil
 }

@@ -166,7 +166,7 @@ func TestDamagedSegment(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			x = NewLocal(t.Context(), docs, Options{Dir: own}, nil)
+			x = NewLocal(t.Context(), docs, own, nil)
 			if changed == "here" {
 				putPages(t, x, pageOf("one", "tusk"), pageOf("three", "walrus"))
 			}
@@ -277,7 +277,7 @@ func TestBehind(t *testing.T) {
 	}
 	docs := openStore(t, store)
 	applied := make(chan struct{}, 1)
-	x := NewLocal(t.Context(), docs, Options{Dir: t.TempDir()}, func() {
+	x := NewLocal(t.Context(), docs, t.TempDir(), func() {
 		select {
 		case applied <- struct{}{}:
 		default:
@@ -322,7 +322,7 @@ func TestRemovedOnPostgres(t *testing.T) {
 		}
 		return store
 	}
-	x := NewLocal(ctx, openStore(nil), Options{Dir: own}, nil)
+	x := NewLocal(ctx, openStore(nil), own, nil)
 	defer closeLocal(t, x)
 	putPages(t, x, pageOf("old", "walrus"))
 	drop := func() {

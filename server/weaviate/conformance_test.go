@@ -36,7 +36,7 @@ func open(t *testing.T, dir, tenant string) *Index {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := Open(t.Context(), store, Options{Cluster: cluster(t), Tenant: tenant, Log: log})
+	x, err := Open(t.Context(), store, cluster(t), tenant)
 	if err != nil {
 		t.Fatal(err)
 	}

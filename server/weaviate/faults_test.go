@@ -183,7 +183,7 @@ func openAt(t *testing.T, c Cluster) (*Index, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := Open(t.Context(), store, Options{Cluster: c, Tenant: "default"})
+	x, err := Open(t.Context(), store, c, "default")
 	if err != nil {
 		_ = store.Close()
 		return nil, err

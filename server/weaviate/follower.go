@@ -49,7 +49,7 @@ func (x *Index) release() {
 	ctx, cancel := context.WithTimeout(context.Background(), releaseTime)
 	defer cancel()
 	if err := x.Release(ctx, x.holder); err != nil {
-		x.log.Warn("release the log of the documents", "error", err)
+		x.Log.Warn("release the log of the documents", "error", err)
 	}
 }
 

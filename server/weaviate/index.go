@@ -5,10 +5,8 @@
 package weaviate
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -44,20 +42,12 @@ const (
 	readerBytes = 4 << 10
 )
 
-// Options are where the documents and the cluster are.
-type Options struct {
-	Cluster Cluster
-	Tenant  string
-	Log     *slog.Logger // nil: nothing is logged
-}
-
 // Index is an open library.
 type Index struct {
 	*documents.Store
 	client   *client
 	tenant   string
 	holder   string // of leases
-	log      *slog.Logger
 	analysed *memo.Cache[version, *segment.Reader]
 	words    vocabulary
 	counts   *lru.Cache[countedTerm, segment.TermCounts]
@@ -78,17 +68,17 @@ type version struct {
 	changed int64
 }
 
-// Open opens a library of a store, which is closed with it, and creates its collection or checks it.
-func Open(ctx context.Context, store *documents.Store, options Options) (*Index, error) {
-	c, err := newClient(options.Cluster)
+// Open opens the library of a tenant in a store, which is closed with it, and creates its collection in a cluster or
+// checks it.
+func Open(ctx context.Context, store *documents.Store, cluster Cluster, tenant string) (*Index, error) {
+	c, err := newClient(cluster)
 	if err != nil {
 		return nil, err
 	}
-	x := &Index{Store: store, client: c, holder: uuid.NewString(), changes: maxChanged, log: options.Log}
-	x.log = cmp.Or(x.log, slog.New(slog.DiscardHandler))
+	x := &Index{Store: store, client: c, holder: uuid.NewString(), changes: maxChanged}
 	x.analysed = memo.New[version](cachedBytes, cachedBytes/cachedShare, func(r *segment.Reader) int { return r.Size() + readerBytes })
 	x.counts, _ = lru.New[countedTerm, segment.TermCounts](maxTerms) // a positive size is no error
-	if err := x.start(ctx, options.Tenant); err != nil {
+	if err := x.start(ctx, tenant); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
 	return x, nil
@@ -108,10 +98,10 @@ func (x *Index) start(ctx context.Context, tenant string) error {
 	if err := x.ensure(limited, className(now.Model)); err != nil && (ctx.Err() != nil || !transient(err)) {
 		return err
 	} else if err != nil { // documents can be stored, and are indexed later
-		x.log.Warn("Weaviate is not available", "error", err)
+		x.Log.Warn("Weaviate is not available", "error", err)
 	}
 	x.Stored = x.await
-	x.following = documents.Follow(ctx, x.log, "Weaviate", x.follow, func() time.Duration { return lookAfter })
+	x.following = documents.Follow(ctx, x.Log, "Weaviate", x.follow, func() time.Duration { return lookAfter })
 	return nil
 }
 

@@ -46,7 +46,7 @@ func (f *filling) write(changes *documents.Changes) (*writer, []index.Unindexed,
 		if err == nil || f.ctx.Err() != nil {
 			return w, refused, err
 		}
-		f.log.Warn("not all replicas of Weaviate can be written", "error", err)
+		f.Log.Warn("not all replicas of Weaviate can be written", "error", err)
 	}
 	w := &writer{filling: f, level: pb.ConsistencyLevel_CONSISTENCY_LEVEL_QUORUM, patience: f.client.patience}
 	refused, err := w.apply(changes)
