@@ -17,11 +17,10 @@ var errClosed = errors.New("the snapshot is closed")
 // ranks and counts. Its methods run one after another, as they share a transaction.
 type Snapshot struct {
 	Reads
-	State  State
-	tx     *sql.Tx
-	done   func()
-	read   *Reader
-	server bool // the database is on a server
+	State State
+	of    *Store
+	tx    *sql.Tx
+	read  *Reader
 
 	mutex  sync.Mutex
 	closed bool
@@ -29,30 +28,20 @@ type Snapshot struct {
 
 // Snapshot opens a view of the documents that does not change.
 func (s *Store) Snapshot(ctx context.Context) (*Snapshot, error) {
-	if err := ctx.Err(); err != nil {
+	if err := s.snapshots.Acquire(ctx, 1); err != nil {
 		return nil, err
-	}
-	done := func() {}
-	if s.snapshots != nil {
-		if err := s.snapshots.Acquire(ctx, 1); err != nil {
-			return nil, err
-		}
-		done = func() { s.snapshots.Release(1) }
 	}
 	tx, err := s.Begin(ctx)
 	if err != nil {
-		done()
+		s.snapshots.Release(1)
 		return nil, err
 	}
-	read := sqldb.Source{Context: ctx, Querier: tx}
-	m, err := s.state(read)
-	if err != nil {
-		_ = tx.Rollback()
-		done()
+	shown, from := &Snapshot{of: s, tx: tx}, sqldb.Source{Context: ctx, Querier: tx}
+	if shown.State, err = s.state(from); err != nil {
+		shown.Close()
 		return nil, err
 	}
-	shown := &Snapshot{State: m, tx: tx, done: done, read: s.Shown(read, m), server: s.pool != nil}
-	shown.Reads.Read = shown.locked
+	shown.read, shown.Reads.Read = s.Shown(from, shown.State), shown.locked
 	return shown, nil
 }
 
@@ -63,7 +52,7 @@ func (s *Snapshot) Close() {
 	if !s.closed {
 		s.closed = true
 		_ = s.tx.Rollback()
-		s.done()
+		s.of.snapshots.Release(1)
 	}
 }
 
@@ -121,7 +110,7 @@ func (s *Snapshot) Stats(ctx context.Context) (stats index.Stats, err error) {
 			stats.Vectors = max(0, e.Done-e.Refused)
 		}
 		size := "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
-		if s.server {
+		if s.of.pool != nil {
 			size = `SELECT CAST(coalesce(sum(pg_total_relation_size(c.oid)), 0) AS BIGINT) FROM pg_class AS c
 				JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = current_schema() AND c.relkind = 'r'`
 		}

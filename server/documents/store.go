@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"math"
 	"net/url"
 	"path/filepath"
 	"regexp"
@@ -55,7 +56,7 @@ type Options struct {
 type Store struct {
 	Tables
 	pool      *postgres.Pool      // of the database; nil: a file
-	snapshots *semaphore.Weighted // that may be open; nil: any number
+	snapshots *semaphore.Weighted // that may be open
 }
 
 // Open opens or creates a store. Errors: those of sqlite.Open or postgres.Pool.Store.
@@ -70,9 +71,7 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 	if options.Database != "" {
 		open, options.Snapshots = s.openServer, cmp.Or(options.Snapshots, schemaSnapshots)
 	}
-	if options.Snapshots > 0 {
-		s.snapshots = semaphore.NewWeighted(int64(options.Snapshots))
-	}
+	s.snapshots = semaphore.NewWeighted(int64(cmp.Or(options.Snapshots, math.MaxInt)))
 	if err := open(ctx, options); err != nil {
 		return nil, fmt.Errorf("open the documents: %w", err)
 	}

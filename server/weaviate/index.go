@@ -56,7 +56,6 @@ type Index struct {
 	whole    sync.Map // the last position at which this process left no change, by collection
 
 	following *documents.Follower
-	closed    atomic.Bool
 	unsure    atomic.Int64 // when a write failed last, in nanoseconds since 1970
 }
 
@@ -125,9 +124,6 @@ func (x *Index) ensure(ctx context.Context, class string) error {
 
 // Close implements index.Index.
 func (x *Index) Close() error {
-	if x.closed.Swap(true) {
-		return nil
-	}
 	x.following.Close()
 	x.release()
 	return errors.Join(x.client.close(), x.Store.Close())
