@@ -61,12 +61,8 @@ type Store struct {
 
 // Open opens or creates a store. Errors: those of sqlite.Open or postgres.Pool.Store.
 func Open(ctx context.Context, options Options) (*Store, error) {
-	s := &Store{Tables: Tables{Log: cmp.Or(options.Log, slog.New(slog.DiscardHandler)), Now: options.Now,
-		Stored: func(context.Context) {}}}
+	s := &Store{Tables: NewTables(options.Log, options.Now)}
 	s.PackWithDictionaries()
-	if s.Now == nil {
-		s.Now = time.Now
-	}
 	open := s.openFile
 	if options.Database != "" {
 		open, options.Snapshots = s.openServer, cmp.Or(options.Snapshots, schemaSnapshots)

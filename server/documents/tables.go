@@ -41,6 +41,14 @@ type Tables struct {
 	opened string // which store; empty: another one may take its place
 }
 
+// NewTables returns tables without a database and an engine. A nil log gets nothing, and a nil clock is time.Now.
+func NewTables(log *slog.Logger, now func() time.Time) Tables {
+	if now == nil {
+		now = time.Now
+	}
+	return Tables{Packer: NewPacker(nil), Log: cmp.Or(log, slog.New(slog.DiscardHandler)), Now: now, Stored: func(context.Context) {}}
+}
+
 // State is the row of the table meta, and the current model. When documents change, it does.
 type State struct {
 	Store             string // random; two stores never share a version

@@ -81,28 +81,21 @@ func Open(ctx context.Context, options Options) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &Index{db: db, source: options.source}
-	x.Tables = documents.Tables{DB: db, Packer: documents.NewPacker(nil), Engine: x.apply,
-		Log: cmp.Or(options.Log, slog.New(slog.DiscardHandler)), Now: options.Now, Stored: func(context.Context) {}}
+	x := &Index{Tables: documents.NewTables(options.Log, options.Now), db: db, source: options.source}
+	x.DB, x.Engine = db, x.apply
 	if x.vectorStore = &x.Tables; x.source != nil {
 		x.vectorStore = &x.source.of.Tables
 	}
 	if !db.InMemory() {
 		x.PackWithDictionaries()
 	}
-	if x.Now == nil {
-		x.Now = time.Now
-	}
 	if x.files, err = x.openFiles(options); err != nil {
 		_ = db.Close()
 		return nil, err
 	}
 	x.states = &states{pool: newPool(x.files, segment.Open), vectors: newPool(x.files, vector.Open)}
-	policy := defaultMergePolicy()
-	if options.policy != nil {
-		policy = *options.policy
-	}
-	x.worker, x.embeds = newWorker(x, policy), semaphore.NewWeighted(1)
+	policy := cmp.Or(options.policy, new(defaultMergePolicy()))
+	x.worker, x.embeds = newWorker(x, *policy), semaphore.NewWeighted(1)
 	x.staleNoted.Store(-1)
 	return x, nil
 }
