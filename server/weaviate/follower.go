@@ -199,7 +199,7 @@ func (f *filling) step(first bool) (done bool, err error) {
 // apply makes the objects what they are after some changes, and returns documents that Weaviate does not take. Applying
 // changes twice changes nothing.
 func (w *writer) apply(changes *documents.Changes) ([]index.Unindexed, error) {
-	if err := w.remove(anyOf, changes.Removed); err != nil {
+	if err := w.remove(changes.Removed); err != nil {
 		return nil, err
 	}
 	var older []string // documents that may have had passages before which they have no more
@@ -227,9 +227,7 @@ func (w *writer) apply(changes *documents.Changes) ([]index.Unindexed, error) {
 	if err := send.flush(); err != nil {
 		return nil, err
 	}
-	return send.refused, w.remove(func(property string, ids []string) *pb.Filters {
-		return all(anyOf(property, ids), number(propVersion, pb.Filters_OPERATOR_LESS_THAN, oldest))
-	}, older)
+	return send.refused, w.remove(older, number(propVersion, pb.Filters_OPERATOR_LESS_THAN, oldest))
 }
 
 // vectors returns the vectors of the passages of a document, by number.
@@ -244,16 +242,16 @@ func (x *Index) vectors(ctx context.Context, model string, d *index.Document) ([
 	return x.Embeddings(ctx, model, texts)
 }
 
-// remove deletes the objects of documents that a filter admits. gRPC deletes with the time of the call, so that no
+// remove deletes the objects of documents that filters admit. gRPC deletes with the time of the call, so that no
 // replica that was away brings them back.
-func (w *writer) remove(filter func(property string, ids []string) *pb.Filters, ids []string) error {
+func (w *writer) remove(ids []string, filters ...*pb.Filters) error {
 	for some := range slices.Chunk(ids, batchObjects) {
 		for more := true; more; {
 			err := w.try(w.patience, func(ctx context.Context) error {
 				var reply *pb.BatchDeleteReply
 				err := w.client.onLast(func(host int64) (err error) {
 					reply, err = w.client.grpc(host).BatchDelete(ctx, &pb.BatchDeleteRequest{Collection: w.class, Tenant: &w.tenant,
-						Filters: filter(propDocument, some), ConsistencyLevel: &w.level})
+						Filters: all(append(filters, anyOf(propDocument, some))...), ConsistencyLevel: &w.level})
 					return err
 				})
 				if err != nil {
