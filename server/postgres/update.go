@@ -22,15 +22,6 @@ const (
 	retryPause = 50 * time.Millisecond
 )
 
-// outcome is what is known of a transaction after an error.
-type outcome int
-
-const (
-	undone  outcome = iota // nothing was stored
-	done                   // everything was stored
-	unknown                // the connection ended during the commit
-)
-
 // Update implements sqldb.DB. It counts the change first: the lock on that row, until the end of the transaction, is
 // what keeps Updates of the same store apart. Waiting for it here takes only one connection of the process.
 func (db *DB) Update(ctx context.Context, change func(*sql.Tx) error) error {
@@ -44,11 +35,8 @@ func (db *DB) Update(ctx context.Context, change func(*sql.Tx) error) error {
 		return ctx.Err()
 	}
 	for attempt := 1; ; attempt++ {
-		after, err := db.attempt(ctx, change)
-		if err == nil || after == done {
-			return nil
-		}
-		if after == unknown || attempt == attempts || !passes(err) {
+		again, err := db.attempt(ctx, change)
+		if err == nil || !again || attempt == attempts {
 			return db.pool.explain(err)
 		}
 		if err := guard.Sleep(ctx, time.Duration(attempt)*(retryPause+rand.N(retryPause))); err != nil {
@@ -57,11 +45,12 @@ func (db *DB) Update(ctx context.Context, change func(*sql.Tx) error) error {
 	}
 }
 
-// attempt runs change in one transaction.
-func (db *DB) attempt(ctx context.Context, change func(*sql.Tx) error) (outcome, error) {
+// attempt runs change in one transaction. again: it may succeed with the next attempt.
+func (db *DB) attempt(ctx context.Context, change func(*sql.Tx) error) (again bool, err error) {
 	tx, err := db.pool.db.BeginTx(ctx, nil)
 	if err != nil {
-		return undone, fmt.Errorf("begin to write %s: %w", db.pool, err)
+		err = fmt.Errorf("begin to write %s: %w", db.pool, err)
+		return passes(err), err
 	}
 	defer tx.Rollback()
 	version, transaction := 0, ""
@@ -75,21 +64,19 @@ func (db *DB) attempt(ctx context.Context, change func(*sql.Tx) error) (outcome,
 	if err == nil {
 		err = change(tx)
 	}
-	if err != nil {
-		return undone, err
-	}
-	if err := tx.Commit(); err != nil {
-		err = fmt.Errorf("commit to %s: %w", db.pool, err)
-		if !isLost(err) {
-			return undone, err
+	if err == nil {
+		if err = tx.Commit(); err != nil {
+			err = fmt.Errorf("commit to %s: %w", db.pool, err)
 		}
-		return db.outcomeOf(ctx, transaction), err
+		if isLost(err) {
+			return db.outcome(ctx, transaction, err)
+		}
 	}
-	return done, nil
+	return passes(err), err
 }
 
-// outcomeOf asks the server for the outcome of a transaction whose commit was not answered.
-func (db *DB) outcomeOf(ctx context.Context, transaction string) outcome {
+// outcome asks the server for the outcome of a transaction whose commit was lost.
+func (db *DB) outcome(ctx context.Context, transaction string, lost error) (again bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), connectTimeout)
 	defer cancel()
 	for attempt := range attempts {
@@ -97,15 +84,15 @@ func (db *DB) outcomeOf(ctx context.Context, transaction string) outcome {
 		err := db.pool.db.QueryRowContext(ctx, "SELECT pg_xact_status(?::text::xid8)", transaction).Scan(&status)
 		switch {
 		case err == nil && status.String == "committed":
-			return done
+			return false, nil
 		case err == nil && status.String == "aborted":
-			return undone
+			return passes(lost), lost
 		}
 		if guard.Sleep(ctx, time.Duration(attempt+1)*retryPause) != nil {
-			return unknown
+			break
 		}
 	}
-	return unknown
+	return false, lost
 }
 
 // passes reports whether the same transaction may succeed at once: after a conflict with another one, or on another
