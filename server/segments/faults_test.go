@@ -22,31 +22,10 @@ import (
 	"quarry/server/sqlite"
 )
 
-// watchedSystem passes every call to before, which may let it fail.
-type watchedSystem struct {
-	realSystem
-	before func(call, path string) error
-}
-
 type watchedFile struct {
 	writableFile
 	path   string
 	before func(call, path string) error
-}
-
-func (w watchedSystem) CreateFile(path string) (writableFile, error) {
-	if err := w.before("create", path); err != nil {
-		return nil, err
-	}
-	file, err := w.realSystem.CreateFile(path)
-	return watchedFile{file, path, w.before}, err
-}
-
-func (w watchedSystem) SyncFolder(path string) error {
-	if err := w.before("sync folder", path); err != nil {
-		return err
-	}
-	return w.realSystem.SyncFolder(path)
 }
 
 func (w watchedFile) Write(data []byte) (int, error) {
@@ -72,13 +51,29 @@ func (w watchedFile) Close() error {
 	return errors.Join(w.before("close", w.path), w.writableFile.Close())
 }
 
+// watched returns files that pass every call of the system to before, which may let it fail.
 func watched(t *testing.T, dir string, before func(call, path string) error) segmentFiles {
 	t.Helper()
 	folder := filepath.Join(dir, segmentsFolder)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	return &diskFiles{folder: folder, system: watchedSystem{before: before}}
+	files := newDiskFiles(folder)
+	create, sync := files.createFile, files.syncFolder
+	files.createFile = func(path string) (writableFile, error) {
+		if err := before("create", path); err != nil {
+			return nil, err
+		}
+		file, err := create(path)
+		return watchedFile{file, path, before}, err
+	}
+	files.syncFolder = func(path string) error {
+		if err := before("sync folder", path); err != nil {
+			return err
+		}
+		return sync(path)
+	}
+	return files
 }
 
 // TestASegmentIsDurableBeforeItIsNamed asserts the order that a power cut would test.

@@ -73,16 +73,6 @@ func validSegmentName(name string) bool {
 	return err == nil && (len(decoded) == nameBytes || len(decoded) == nameBytes+crc32.Size)
 }
 
-// system is the part of the operating system that segments are written through, so that tests can let it fail and see
-// the order of what is done.
-type system interface {
-	// CreateFile creates a file that must not exist.
-	CreateFile(path string) (writableFile, error)
-	// SyncFolder makes the names in a folder durable.
-	SyncFolder(path string) error
-	Remove(path string) error
-}
-
 type writableFile interface {
 	io.Writer
 	Chmod(mode os.FileMode) error
@@ -90,19 +80,21 @@ type writableFile interface {
 	Close() error
 }
 
-type realSystem struct{}
-
-func (realSystem) CreateFile(path string) (writableFile, error) {
-	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-}
-
-func (realSystem) SyncFolder(path string) error { return sqlite.SyncFolder(path) }
-func (realSystem) Remove(path string) error     { return os.Remove(path) }
-
 // diskFiles keeps segments in a folder.
 type diskFiles struct {
 	folder string
-	system system
+	// What segments are written through, so that tests can let it fail and see the order of what is done: a new file, and
+	// the names in a folder, which syncFolder makes durable.
+	createFile         func(path string) (writableFile, error)
+	syncFolder, remove func(path string) error
+}
+
+func newDiskFiles(folder string) *diskFiles {
+	return &diskFiles{folder, createFile, sqlite.SyncFolder, os.Remove}
+}
+
+func createFile(path string) (writableFile, error) {
+	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 }
 
 func (d *diskFiles) path(name string) string { return filepath.Join(d.folder, name+segmentSuffix) }
@@ -111,16 +103,16 @@ func (d *diskFiles) path(name string) string { return filepath.Join(d.folder, na
 func (d *diskFiles) Create(data []byte) (string, error) {
 	name := newSegmentName(data)
 	path := d.path(name)
-	file, err := d.system.CreateFile(path)
+	file, err := d.createFile(path)
 	if err != nil {
 		return "", sqldb.Explain(fmt.Errorf("create a segment: %w", err))
 	}
 	err = writeOut(file, data)
 	if err == nil {
-		err = d.system.SyncFolder(d.folder)
+		err = d.syncFolder(d.folder)
 	}
 	if err != nil {
-		_ = d.system.Remove(path)
+		_ = d.remove(path)
 		return "", sqldb.Explain(fmt.Errorf("write segment %s: %w", path, err))
 	}
 	return name, nil
@@ -154,7 +146,7 @@ func (d *diskFiles) Open(name string) ([]byte, func(), error) {
 }
 
 func (d *diskFiles) Remove(name string) error {
-	err := d.system.Remove(d.path(name))
+	err := d.remove(d.path(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

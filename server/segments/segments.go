@@ -117,7 +117,7 @@ func (x *Index) openFiles(options Options) (segmentFiles, error) {
 			return nil, sqldb.Explain(fmt.Errorf("create the folder of the index: %w", err))
 		}
 	}
-	return &diskFiles{folder: folder, system: realSystem{}}, nil
+	return newDiskFiles(folder), nil
 }
 
 // Close implements index.Index. It waits for a merge that is about to end; a longer one is cancelled and leaves nothing
