@@ -35,7 +35,7 @@ func (s *Server) openDistributed(ctx context.Context, tenant string, create bool
 	if s.options.Weaviate != nil {
 		opened, err = weaviate.Open(ctx, store, *s.options.Weaviate, tenant)
 	} else {
-		folder := tenantFolder(s.options.Home, tenant)
+		folder := s.folder(tenant)
 		opened = segments.NewLocal(ctx, store, folder, func() { s.changedElsewhere(tenant) })
 	}
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *Server) changedElsewhere(tenant string) {
 
 // openStore opens the database of a tenant's documents; errAbsent if there is none.
 func (s *Server) openStore(ctx context.Context, tenant string, create bool) (*documents.Store, error) {
-	folder := tenantFolder(s.options.Home, tenant)
+	folder := s.folder(tenant)
 	if found, err := documents.Stat(folder); s.pool == nil && (err != nil || found == nil && !create) {
 		return nil, cmp.Or(err, errAbsent)
 	}

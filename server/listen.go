@@ -236,13 +236,13 @@ func (s *Server) catchUp(ctx context.Context, tenants []string) error {
 	if !s.options.DocumentsInDatabase {
 		return nil
 	}
-	folders, err := os.ReadDir(tenantFolder(s.options.Home, ""))
+	folders, err := os.ReadDir(s.folder(""))
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
 	for _, folder := range folders {
 		if !slices.Contains(tenants, folder.Name()) {
-			err = errors.Join(err, segments.RemoveIndexes(tenantFolder(s.options.Home, folder.Name()), ""))
+			err = errors.Join(err, segments.RemoveIndexes(s.folder(folder.Name()), ""))
 		}
 	}
 	for _, tenant := range tenants {

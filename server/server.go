@@ -136,8 +136,8 @@ func Open(_ context.Context, options Options) (*Server, error) {
 			return nil, fmt.Errorf("open the library %s: %w", options.Home, err)
 		}
 		s.options.Home = home
-		served.LibraryPath, served.Local.Own = tenantFolder(home, directory.DefaultTenant), ownFiles(home)
-		served.Meaning.Folder = func(tenant string) string { return tenantFolder(home, tenant) }
+		served.LibraryPath, served.Local.Own = s.folder(directory.DefaultTenant), ownFiles(home)
+		served.Meaning.Folder = s.folder
 		if options.Database != "" {
 			if s.pool, err = postgres.Open(options.Database, options.ReadOnly); err != nil {
 				return nil, err
@@ -248,7 +248,7 @@ func (s *Server) openIndex(ctx context.Context, tenant string, create bool) (ind
 	case s.options.Empty:
 		return nil, errAbsent
 	}
-	options.Dir = tenantFolder(s.options.Home, tenant)
+	options.Dir = s.folder(tenant)
 	if s.isDistributed() {
 		return s.openDistributed(ctx, tenant, create)
 	}
@@ -292,6 +292,8 @@ func ownFiles(home string) []string {
 
 func tenantFolder(home, tenant string) string { return filepath.Join(home, tenantsFolder, tenant) }
 
+func (s *Server) folder(tenant string) string { return tenantFolder(s.options.Home, tenant) }
+
 // HasDocuments reports whether the default tenant of a home has documents. It creates nothing. It is true for a library
 // that cannot be read, so that opening it reports the error.
 func HasDocuments(ctx context.Context, home string) (bool, error) {
@@ -328,7 +330,7 @@ func (s *Server) openChats(ctx context.Context, tenant string, create bool) (*ch
 			return s.openServerChats(ctx, tenant)
 		}
 		if !s.options.Sample && !s.options.ReadOnly {
-			path = filepath.Join(tenantFolder(s.options.Home, tenant), chatsFile)
+			path = filepath.Join(s.folder(tenant), chatsFile)
 			found, err := sqlite.Stat(path)
 			if err != nil {
 				return nil, fmt.Errorf("open the chats: %w", err)

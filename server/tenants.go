@@ -102,7 +102,7 @@ func (s *Server) setAside(ctx context.Context, tenant string) (restore func() er
 	if err := s.closeTenant(state); err != nil {
 		return nil, err
 	}
-	folder := tenantFolder(s.options.Home, tenant)
+	folder := s.folder(tenant)
 	aside, err := os.MkdirTemp(filepath.Join(s.options.Home, tenantsFolder), removedPrefix+tenant+"-")
 	if errors.Is(err, fs.ErrNotExist) {
 		return func() error { return nil }, nil // nothing was ever stored
@@ -265,7 +265,7 @@ func (s *Server) state(tenant string) *tenantState {
 	}
 	state := &tenantState{lock: semaphore.NewWeighted(1)}
 	if tenant != directory.DefaultTenant && !s.options.Sample && !s.options.Empty { // another process may remove it
-		folder, stat := tenantFolder(s.options.Home, tenant), segments.Stat
+		folder, stat := s.folder(tenant), segments.Stat
 		if s.isDistributed() {
 			stat = documents.Stat
 		}
