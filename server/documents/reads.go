@@ -17,14 +17,22 @@ type Reads struct {
 	Read func(ctx context.Context, f func(*Reader) error) error // calls f with the reader of the snapshot
 
 	mutex sync.Mutex
-	found Damages
+	found []index.Damage
 }
 
-// Note records damage.
+// Note records damage, once each.
 func (r *Reads) Note(damage index.Damage) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	r.found.Add(damage)
+	for i := range r.found {
+		if known := &r.found[i]; known.Kind == damage.Kind && known.ID == damage.ID {
+			known.Chunks = append(known.Chunks, damage.Chunks...)
+			slices.Sort(known.Chunks)
+			known.Chunks = slices.Compact(known.Chunks)
+			return
+		}
+	}
+	r.found = append(r.found, damage)
 }
 
 // Damage implements index.Snapshot.

@@ -103,22 +103,6 @@ func (r *Row) Damage(from int, chunks []index.Chunk) (damage index.Damage, ok bo
 		Reason: ErrPacked.Error()}, unread != nil
 }
 
-// Damages are what the calls of a snapshot have found, once each.
-type Damages []index.Damage
-
-// Add adds damage.
-func (d *Damages) Add(found index.Damage) {
-	for i := range *d {
-		if known := &(*d)[i]; known.Kind == found.Kind && known.ID == found.ID {
-			known.Chunks = append(known.Chunks, found.Chunks...)
-			slices.Sort(known.Chunks)
-			known.Chunks = slices.Compact(known.Chunks)
-			return
-		}
-	}
-	*d = append(*d, found)
-}
-
 // ErrOrder: rows come in an order that they cannot be in. A damaged page that leads back to one before it would be read
 // for ever.
 var ErrOrder = fmt.Errorf("%w: its rows are out of order", fault.ErrDamaged)

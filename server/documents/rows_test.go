@@ -48,7 +48,7 @@ func TestRows(t *testing.T) {
 }
 
 func TestDamages(t *testing.T) {
-	var all documents.Damages
+	var shown documents.Reads
 	lost, sound := documents.Lost("a", fault.ErrDamaged), new(documents.Row)
 	sound.ID, sound.Origin = "b", "o"
 	if lost.Owner() != index.LostOrigin || sound.Owner() != "o" || !lost.Damaged ||
@@ -61,13 +61,13 @@ func TestDamages(t *testing.T) {
 			if !ok {
 				t.Errorf("no damage of %s", row.ID)
 			}
-			all.Add(damage)
+			shown.Note(damage)
 		}
 	}
 	if _, ok := sound.Damage(0, []index.Chunk{{}}); ok {
 		t.Error("a sound chunk counts as damage")
 	}
-	if len(all) != 2 || all[0].Kind != index.DamagedDocument || !reflect.DeepEqual(all[1].Chunks, []int{2, 5}) {
+	if all := shown.Damage(); len(all) != 2 || all[0].Kind != index.DamagedDocument || !reflect.DeepEqual(all[1].Chunks, []int{2, 5}) {
 		t.Errorf("noted %+v", all)
 	}
 }
