@@ -206,14 +206,6 @@ func (s *Store) Advance(ctx context.Context, name, holder string, applied *Chang
 	return ok, err
 }
 
-// Restart makes a follower begin with the first change, with holder: what it had is lost.
-func (s *Store) Restart(ctx context.Context, name, holder string, until time.Time) error {
-	return s.Change(ctx, func(tx *sqldb.Tx) {
-		forgetParts(tx, name)
-		tx.Exec("UPDATE followers SET position = 0, holder = ?, until = ? WHERE name = ?", holder, until.UnixMicro(), name)
-	})
-}
-
 // Release ends the leases of a holder.
 func (s *Store) Release(ctx context.Context, holder string) error {
 	return s.Change(ctx, func(tx *sqldb.Tx) { tx.Exec("UPDATE followers SET until = 0 WHERE holder = ?", holder) })
@@ -229,16 +221,11 @@ func (s *Snapshot) Followers(ctx context.Context, prefix string) (map[string]int
 	})
 }
 
-// Forget removes a follower.
+// Forget removes a follower: its lease, what it refused, and how far its parts are. If it is leased again, it begins with
+// the first change.
 func (s *Store) Forget(ctx context.Context, name string) error {
 	return s.Change(ctx, func(tx *sqldb.Tx) {
-		forgetParts(tx, name)
-		tx.Exec("DELETE FROM followers WHERE name = ?", name)
+		tx.Exec("DELETE FROM refusals WHERE follower = ?", name)
+		tx.Exec("DELETE FROM followers WHERE name = ? OR substr(name, 1, ?) = ?", name, utf8.RuneCountInString(name)+1, name+"/")
 	})
-}
-
-// forgetParts removes what a follower refused, and how far its parts are.
-func forgetParts(tx *sqldb.Tx, name string) {
-	tx.Exec("DELETE FROM refusals WHERE follower = ?", name)
-	tx.Exec("DELETE FROM followers WHERE substr(name, 1, ?) = ?", utf8.RuneCountInString(name)+1, name+"/")
 }

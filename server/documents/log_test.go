@@ -130,15 +130,15 @@ func testRefusals(t *testing.T, options Options) {
 		}
 	}
 	followers("f/", map[string]int64{"n1": last})
-	if err := store.Restart(ctx, "f", "other", later); err != nil {
+	if err := store.Forget(ctx, "f"); err != nil {
 		t.Fatal(err)
 	}
-	followers("f/", nil)
-	if ok, err := store.Lease(ctx, "f", "me", later); ok || err != nil {
-		t.Errorf("the holder keeps its lease: %v", err)
-	}
+	followers("f", nil)
 	if ok, err := store.Lease(ctx, "f", "other", later); !ok || err != nil {
 		t.Errorf("the new holder has no lease: %v", err)
+	}
+	if ok, err := store.Lease(ctx, "f", "me", later); ok || err != nil {
+		t.Errorf("the holder keeps its lease: %v", err)
 	}
 	followers("f", map[string]int64{"": 0})
 }

@@ -114,7 +114,7 @@ func (x *Index) ensure(ctx context.Context, class string) error {
 		if x.ReadOnly() {
 			return nil
 		}
-		return x.Restart(ctx, x.follower(class), x.holder, time.Now().Add(leaseTime))
+		return x.Forget(ctx, x.follower(class))
 	})
 	if err == nil {
 		x.ensured.Store(class, true)
