@@ -39,7 +39,7 @@ type segmentFiles interface {
 	// Open gives access to a segment's bytes until release is called. fs.ErrNotExist when there is none.
 	Open(name string) (data []byte, release func(), err error)
 	Remove(name string) error
-	// List returns the names and when each was created.
+	// List returns the names of segments that may be unused, and when each was created.
 	List() (map[string]time.Time, error)
 }
 
@@ -173,45 +173,30 @@ func (d *diskFiles) List() (map[string]time.Time, error) {
 	return found, nil
 }
 
-// memoryFiles keeps segments in memory.
-type memoryFiles struct {
-	now func() time.Time
-
-	files sync.Map // of memoryFile by name
-}
-
-type memoryFile struct {
-	data []byte
-	born time.Time
-}
+// memoryFiles keeps segments in memory: bytes by name.
+type memoryFiles struct{ sync.Map }
 
 func (m *memoryFiles) Create(data []byte) (string, error) {
 	name := newSegmentName(data)
-	m.files.Store(name, memoryFile{slices.Clip(data), m.now()})
+	m.Store(name, slices.Clip(data))
 	return name, nil
 }
 
 func (m *memoryFiles) Open(name string) ([]byte, func(), error) {
-	found, _ := m.files.Load(name)
-	file, ok := found.(memoryFile)
+	data, ok := m.Load(name)
 	if !ok {
 		return nil, nil, fmt.Errorf("segment %s: %w", name, fs.ErrNotExist)
 	}
-	return file.data, func() {}, nil
+	return data.([]byte), func() {}, nil
 }
 
 func (m *memoryFiles) Remove(name string) error {
-	m.files.Delete(name)
+	m.Delete(name)
 	return nil
 }
 
-func (m *memoryFiles) List() (map[string]time.Time, error) {
-	found := make(map[string]time.Time)
-	for name, file := range m.files.Range {
-		found[name.(string)] = file.(memoryFile).born
-	}
-	return found, nil
-}
+// List returns nothing: there are no files that a crash has left.
+func (m *memoryFiles) List() (map[string]time.Time, error) { return nil, nil }
 
 // verifier is a reader of a file of the index. Verify checks all of the file.
 type verifier interface{ Verify() error }

@@ -109,7 +109,7 @@ func (x *Index) openFiles(options Options) (segmentFiles, error) {
 	case options.files != nil:
 		return options.files, nil
 	case options.Dir == "":
-		return &memoryFiles{now: x.Now}, nil
+		return new(memoryFiles), nil
 	}
 	folder := filepath.Join(filepath.Dir(x.db.Path()), segmentsFolder)
 	if !x.db.ReadOnly() {
