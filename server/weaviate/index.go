@@ -110,12 +110,7 @@ func (x *Index) ensure(ctx context.Context, class string) error {
 	if _, done := x.ensured.Load(class); done {
 		return nil
 	}
-	err := x.client.ensure(ctx, class, x.tenant, func() error {
-		if x.ReadOnly() {
-			return nil
-		}
-		return x.Forget(ctx, x.follower(class))
-	})
+	err := x.create(ctx, class)
 	if err == nil {
 		x.ensured.Store(class, true)
 	}

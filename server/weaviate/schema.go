@@ -143,10 +143,11 @@ func byName(class settings) settings {
 	return named
 }
 
-// ensure creates a collection and a tenant in it, or checks that they are as they must be. It calls missing before it creates the
-// tenant.
-func (c *client) ensure(ctx context.Context, name, tenant string, missing func() error) error {
-	wanted, found := wantedClass(name, c.cluster.Replication), settings{}
+// create creates a collection and the tenant in it, or checks that they are as they must be. A new tenant begins with the
+// first change.
+func (x *Index) create(ctx context.Context, name string) error {
+	c, found := x.client, settings{}
+	wanted := wantedClass(name, c.cluster.Replication)
 	err := c.rest(ctx, http.MethodGet, "/v1/schema/"+name, nil, &found)
 	if notFound(err) {
 		err = c.rest(ctx, http.MethodPost, "/v1/schema", wanted, nil)
@@ -164,16 +165,18 @@ func (c *client) ensure(ctx context.Context, name, tenant string, missing func()
 			"correct index.engine, or delete the collection there and quarry fills it again", err)
 	}
 	path := "/v1/schema/" + name + "/tenants"
-	err = c.rest(ctx, http.MethodGet, path+"/"+tenant, nil, nil)
+	err = c.rest(ctx, http.MethodGet, path+"/"+x.tenant, nil, nil)
 	if !notFound(err) {
 		return explain(ctx, "look for the tenant in Weaviate", err)
 	}
-	if err := missing(); err != nil {
-		return err
+	if !x.ReadOnly() {
+		if err := x.Forget(ctx, x.follower(name)); err != nil {
+			return err
+		}
 	}
-	added := []map[string]string{{"name": tenant}}
+	added := []map[string]string{{"name": x.tenant}}
 	if err = c.rest(ctx, http.MethodPost, path, added, nil); err != nil {
-		if asked := c.rest(ctx, http.MethodGet, path+"/"+tenant, nil, nil); asked == nil {
+		if asked := c.rest(ctx, http.MethodGet, path+"/"+x.tenant, nil, nil); asked == nil {
 			return nil // another process may have been faster
 		}
 	}
