@@ -12,7 +12,7 @@ type matched struct {
 	snapshot *snapshot
 	view     *view
 	inner    index.Matched
-	query    index.Query
+	query    index.Query // asks for Matched
 }
 
 // Count implements index.Matched.
@@ -35,9 +35,7 @@ func askMatched[T any](ctx context.Context, m *matched, question func(index.Matc
 	return ask(ctx, m.snapshot, func(searcher *lexical.Searcher) (answer T, err error) {
 		of := m.inner
 		if m.snapshot.current() != m.view {
-			query := m.query
-			query.Count = true
-			result, err := searcher.Search(ctx, query)
+			result, err := searcher.Search(ctx, m.query)
 			if err != nil {
 				return answer, err
 			}
