@@ -11,7 +11,7 @@ import (
 const shouted = 5
 
 // name yields a unit that is a name written like a stop word.
-func (s *Scanner) name(text string, u unit, yield func(Raw)) {
+func (s *Scanner) name(text string, u unit) {
 	if !isName(text, u.start, u.end) {
 		return
 	}
@@ -19,7 +19,7 @@ func (s *Scanner) name(text string, u unit, yield func(Raw)) {
 	if s.surface[0] == 'm' {
 		s.surface[0] = 'M' // surfaces of other words have no capitals
 	}
-	yield(Raw{Surface: s.surface, Start: u.start, End: u.end, Position: s.position, Kind: Whole})
+	s.token(u.start, u.end, Whole)
 }
 
 // isName reports whether the word at [start, end) is a name that is written like a stop word: IT, US and WHO in

@@ -52,6 +52,7 @@ type Scanner struct {
 	stretch  []span // of a unit, between its connectors: those of several parts
 	chars    []char
 	position int
+	yield    func(Raw)
 }
 
 type span struct{ start, end int }
@@ -73,7 +74,7 @@ type unit struct {
 
 // Scan passes the tokens of text to yield, in order of their starts.
 func (s *Scanner) Scan(text string, yield func(Raw)) {
-	s.position = 0
+	s.position, s.yield = 0, yield
 	for i := 0; i < len(text); {
 		switch classes[text[i]] {
 		case separator, connector, underscore:
@@ -82,14 +83,14 @@ func (s *Scanner) Scan(text string, yield func(Raw)) {
 			r, size := utf8.DecodeRuneInString(text[i:])
 			switch {
 			case Unspaced(r):
-				i = s.run(text, i, yield)
+				i = s.run(text, i)
 			case letterOf(r).begins:
-				i = s.unit(text, i, yield)
+				i = s.unit(text, i)
 			default:
 				i += size
 			}
 		default:
-			i = s.unit(text, i, yield)
+			i = s.unit(text, i)
 		}
 	}
 }
@@ -107,7 +108,7 @@ func Unspaced(r rune) bool {
 }
 
 // unit scans the unit that begins at i and emits its tokens; it returns where the unit ends.
-func (s *Scanner) unit(text string, i int, yield func(Raw)) int {
+func (s *Scanner) unit(text string, i int) int {
 	u := unit{start: i}
 	end := i
 scan:
@@ -146,7 +147,7 @@ scan:
 		end = i
 	}
 	u.end = end
-	s.emit(text, u, yield)
+	s.emit(text, u)
 	return i
 }
 
@@ -207,51 +208,56 @@ func foreignPart(text string, i int) (rune, int) {
 }
 
 // emit yields the tokens of a unit: a plain word alone, an identifier whole and then in parts.
-func (s *Scanner) emit(text string, u unit, yield func(Raw)) {
+func (s *Scanner) emit(text string, u unit) {
 	if u.end <= u.start {
 		return
 	}
 	if !u.joined && !u.hyphens && !u.several {
 		if u.end-u.start == 1 {
-			s.language(text, u, yield)
+			s.language(text, u)
 		}
-		s.name(text, u, yield)
+		s.name(text, u)
 		if u.apostrophes {
 			u.start += elided(text[u.start:u.end])
 		}
-		s.word(text, u.start, u.end, yield)
+		s.word(text, u.start, u.end)
 		return
 	}
 	s.split(text, u)
 	whole := len(s.parts) > 1 && (u.joined || u.digits || !u.hyphens)
 	if whole {
-		s.whole(text, u.start, u.end, yield)
+		s.whole(text, u.start, u.end)
 	}
 	switch {
 	case len(s.parts) == 1:
-		s.name(text, u, yield)
+		s.name(text, u)
 	case !whole && len(s.parts) == 2:
-		s.compound(text, s.parts[0], s.parts[1], s.parts[0].end, yield)
+		s.compound(text, s.parts[0], s.parts[1], s.parts[0].end)
 	}
 	stretches := s.stretch
 	for _, part := range s.parts {
 		if len(stretches) > 0 && part.start == stretches[0].start {
-			s.whole(text, part.start, stretches[0].end, yield) // Internet/WiFi has the word wifi
+			s.whole(text, part.start, stretches[0].end) // Internet/WiFi has the word wifi
 			stretches = stretches[1:]
 		}
-		s.word(text, part.start, part.end, yield)
+		s.word(text, part.start, part.end)
 	}
 }
 
+// token yields the surface as a token.
+func (s *Scanner) token(start, end int, kind Kind) {
+	s.yield(Raw{Surface: s.surface, Start: start, End: end, Position: s.position, Kind: kind})
+}
+
 // whole yields an identifier as it is written.
-func (s *Scanner) whole(text string, start, end int, yield func(Raw)) {
+func (s *Scanner) whole(text string, start, end int) {
 	s.surface = fold(s.surface[:0], text[start:min(end, start+4*maxWholeBytes)])
 	s.surface = cut(s.surface, maxWholeBytes)
-	yield(Raw{Surface: s.surface, Start: start, End: end, Position: s.position, Kind: Whole})
+	s.token(start, end, Whole)
 }
 
 // compound yields the text of a until bare and of b as one word.
-func (s *Scanner) compound(text string, a, b span, bare int, yield func(Raw)) {
+func (s *Scanner) compound(text string, a, b span, bare int) {
 	if b.end-a.start > maxWordBytes {
 		return
 	}
@@ -261,11 +267,11 @@ func (s *Scanner) compound(text string, a, b span, bare int, yield func(Raw)) {
 	if len(s.surface) == len(hyphenated) { // of signs that fold to nothing
 		return
 	}
-	yield(Raw{Surface: s.surface, Start: a.start, End: b.end, Position: s.position, Kind: Compound})
+	s.token(a.start, b.end, Compound)
 }
 
 // language yields the names of programming languages that are a letter and signs: C++, C#.
-func (s *Scanner) language(text string, u unit, yield func(Raw)) {
+func (s *Scanner) language(text string, u unit) {
 	signs := 0
 	switch rest := text[u.end:]; {
 	case strings.HasPrefix(rest, "++"):
@@ -279,11 +285,11 @@ func (s *Scanner) language(text string, u unit, yield func(Raw)) {
 		return
 	}
 	s.surface = fold(s.surface[:0], text[u.start:end])
-	yield(Raw{Surface: s.surface, Start: u.start, End: end, Position: s.position, Kind: Whole})
+	s.token(u.start, end, Whole)
 }
 
 // word yields one word.
-func (s *Scanner) word(text string, start, end int, yield func(Raw)) {
+func (s *Scanner) word(text string, start, end int) {
 	source := text[start:min(end, start+4*maxWordBytes)]
 	s.surface = fold(s.surface[:0], source)
 	if n := len(s.surface); n > 2 && s.surface[n-2] == '\'' && s.surface[n-1] == 's' {
@@ -293,7 +299,7 @@ func (s *Scanner) word(text string, start, end int, yield func(Raw)) {
 	if len(s.surface) == 0 {
 		return
 	}
-	yield(Raw{Surface: s.surface, Start: start, End: end, Position: s.position, Kind: Word})
+	s.token(start, end, Word)
 	s.position++
 }
 

@@ -10,7 +10,7 @@ import (
 
 // run emits the pairs of a run of characters of an unspaced script that begins at i, and returns its end. Overlapping
 // pairs are the usual terms of such scripts (as in Lucene's CJKAnalyzer).
-func (s *Scanner) run(text string, i int, yield func(Raw)) int {
+func (s *Scanner) run(text string, i int) int {
 	s.chars = s.chars[:0]
 	for i < len(text) {
 		r, size := utf8.DecodeRuneInString(text[i:])
@@ -21,19 +21,19 @@ func (s *Scanner) run(text string, i int, yield func(Raw)) int {
 		case Unspaced(r):
 			s.chars = append(s.chars, char{i, i + size, i + size})
 		default:
-			s.pairs(text, yield)
+			s.pairs(text)
 			return i
 		}
 		i += size
 	}
-	s.pairs(text, yield)
+	s.pairs(text)
 	return i
 }
 
 // isVoicing reports whether r is a half-width sound mark: one character with the kana before it.
 func isVoicing(r rune) bool { return r == 'ﾞ' || r == 'ﾟ' }
 
-func (s *Scanner) pairs(text string, yield func(Raw)) {
+func (s *Scanner) pairs(text string) {
 	s.shorten(text)
 	for i, c := range s.chars {
 		s.surface = append(s.surface[:0], text[c.start:min(c.bare, c.start+maxWordBytes)]...)
@@ -44,10 +44,10 @@ func (s *Scanner) pairs(text string, yield func(Raw)) {
 			end = next.end
 		}
 		s.surface = cut(norm.NFKC.AppendString(nil, string(s.surface)), maxWordBytes)
-		yield(Raw{Surface: s.surface, Start: c.start, End: end, Position: s.position, Kind: Ideograph})
+		s.token(c.start, end, Ideograph)
 		if i+2 < len(s.chars) && s.okurigana(text, i) {
 			after := s.chars[i+2]
-			s.compound(text, span{c.start, c.end}, span{after.start, after.end}, c.bare, yield)
+			s.compound(text, span{c.start, c.end}, span{after.start, after.end}, c.bare)
 		}
 		s.position++
 	}
