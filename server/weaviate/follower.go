@@ -214,7 +214,7 @@ func (w *writer) apply(changes *documents.Changes) ([]index.Unindexed, error) {
 		if err != nil {
 			return nil, err
 		}
-		made, err := objects(w.class, w.tenant, put, analyser, vectors)
+		made, err := w.objects(put, analyser, vectors)
 		if err != nil {
 			send.refuse(put.ID, err.Error())
 		}

@@ -26,11 +26,6 @@ import (
 // space is the namespace of our UUIDs.
 func space() uuid.UUID { return uuid.NewSHA1(uuid.NameSpaceURL, []byte("quarry/passage")) }
 
-// objectID is that of a passage, or of a whole document: storing it again replaces it.
-func objectID(tenant, document string, ordinal int) string {
-	return uuid.NewSHA1(space(), fmt.Appendf(nil, "%s|%s|%d", tenant, document, ordinal)).String()
-}
-
 // metadata are the properties that all objects of a document have.
 func metadata(d *index.Document, version int64) map[string]any {
 	v := map[string]any{propAccess: fields(d.Access), propDocument: mark(d.ID), propVersion: version, propHidden: d.Hidden,
@@ -111,9 +106,10 @@ func fields(list []string) []string {
 	return slices.Compact(out)
 }
 
-// object makes an object of its properties: lists of texts, and others.
-func object(class, tenant, id string, values map[string]any) (*pb.BatchObject, error) {
-	scalars, made := map[string]any{}, &pb.BatchObject_Properties{}
+// object makes the object of a passage, or of a whole document, of its properties: lists of texts, and others. Storing it
+// again replaces it.
+func (f *filling) object(document string, ordinal int, values map[string]any) (*pb.BatchObject, error) {
+	scalars, made := map[string]any{propOrdinal: ordinal}, &pb.BatchObject_Properties{}
 	for name, value := range values {
 		switch list, isList := value.([]string); {
 		case !isList:
@@ -128,12 +124,12 @@ func object(class, tenant, id string, values map[string]any) (*pb.BatchObject, e
 	if made.NonRefProperties, err = structpb.NewStruct(scalars); err != nil {
 		return nil, fmt.Errorf("write to Weaviate: %w", err)
 	}
-	return &pb.BatchObject{Uuid: id, Collection: class, Tenant: tenant, Properties: made}, nil
+	id := uuid.NewSHA1(space(), fmt.Appendf(nil, "%s|%s|%d", f.tenant, document, ordinal))
+	return &pb.BatchObject{Uuid: id.String(), Collection: f.class, Tenant: f.tenant, Properties: made}, nil
 }
 
 // objects makes the objects of a document: itself and its passages, of which each has a vector; empty: it has none.
-func objects(class, tenant string, put *documents.Put, analyser *analysis.Analyser,
-	vectors [][]float32) ([]*pb.BatchObject, error) {
+func (f *filling) objects(put *documents.Put, analyser *analysis.Analyser, vectors [][]float32) ([]*pb.BatchObject, error) {
 	d := &put.Document
 	words := segment.DeltaOf(*d)
 	var terms, titled, surfaces []string
@@ -147,10 +143,10 @@ func objects(class, tenant string, put *documents.Put, analyser *analysis.Analys
 		surfaces = append(surfaces, surface)
 	}
 	whole := metadata(d, put.Changed)
-	whole[propOrdinal], whole[propSize], whole[propPassages] = wholeDocument, len(d.Title), len(d.Chunks)
+	whole[propSize], whole[propPassages] = len(d.Title), len(d.Chunks)
 	whole[propNewest], whole[propOldest] = places(d)
 	whole[propTerms], whole[propTitled], whole[propSurfaces] = fields(terms), fields(titled), fields(surfaces)
-	first, err := object(class, tenant, objectID(tenant, d.ID, wholeDocument), whole)
+	first, err := f.object(d.ID, wholeDocument, whole)
 	if err != nil {
 		return nil, err
 	}
@@ -159,10 +155,9 @@ func objects(class, tenant string, put *documents.Put, analyser *analysis.Analys
 	for i := range d.Chunks {
 		l := analysis.LanguageOf(language.OfChunk(d.Chunks[i].Text, d.Language, len(d.Chunks)))
 		v := metadata(d, put.Changed)
-		v[propOrdinal] = i
 		v[propText] = strings.Join([]string{strings.Repeat(title+" ", titleCopies),
 			searchText(analyser, l, d.HeadingsField(i)), searchText(analyser, l, []string{d.Chunks[i].Text})}, " ")
-		o, err := object(class, tenant, objectID(tenant, d.ID, i), v)
+		o, err := f.object(d.ID, i, v)
 		if err != nil {
 			return nil, err
 		}
@@ -282,8 +277,7 @@ func (b *batch) refuse(document, reason string) {
 
 // probe stores an object of no document, which searches do not find. It fails if nothing can be stored.
 func (b *batch) probe(patience time.Duration) error {
-	none := map[string]any{propDocument: mark(""), propOrdinal: probeObject, propHidden: true}
-	o, err := object(b.class, b.tenant, objectID(b.tenant, "", probeObject), none)
+	o, err := b.object("", probeObject, map[string]any{propDocument: mark(""), propHidden: true})
 	if err != nil {
 		return err
 	}
