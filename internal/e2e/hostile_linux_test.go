@@ -27,7 +27,7 @@ func TestHostileFiles(t *testing.T) {
 	const mostMemory = 2 << 20 // KB; a third of it on a machine that has nothing else to do
 	copies, size, bomb, changes := 1, 64<<10, 80<<20, 1_000
 	if longtest.Enabled() {
-		copies, size, bomb, changes = 16, 12<<20, 512<<20, math.MaxInt
+		copies, size, bomb, changes = 8, 4<<20, 256<<20, math.MaxInt
 	}
 	h := newHome(t)
 	h.pdfEngine()

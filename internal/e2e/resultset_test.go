@@ -74,7 +74,7 @@ func TestOneResultSet(t *testing.T) {
 			judged = append(judged, query.Text)
 		}
 		rand.New(rand.NewPCG(1, 2)).Shuffle(len(judged), func(i, j int) { judged[i], judged[j] = judged[j], judged[i] })
-		h.oneResultSet(t, far, append(judged[:20], "error budget", "mm 16", "how do we roll back a deploy", `"error budget"`), 5)
+		h.oneResultSet(t, far, append(judged[:6], "error budget", "mm 16", "how do we roll back a deploy", `"error budget"`), 5)
 	})
 }
 
