@@ -74,6 +74,12 @@ func LevelIn(place string) string { return "/" + strings.TrimPrefix(place, "/") 
 // LevelOf returns how a request names the level that a place is on.
 func LevelOf(place string) string { return LevelIn(place[:max(0, strings.LastIndexByte(place, '/'))]) }
 
+// IsWithin reports whether a place is another one, or in it.
+func IsWithin(inner, outer string) bool {
+	rest, ok := strings.CutPrefix(strings.TrimPrefix(inner, "/"), strings.TrimPrefix(outer, "/"))
+	return ok && (rest == "" || rest[0] == '/')
+}
+
 // EndsInPlace reports whether a place ends in the names of a filter's value, in any case. A slash at the value's end says
 // nothing.
 func EndsInPlace(place, filter string) bool {

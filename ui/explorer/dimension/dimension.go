@@ -3,6 +3,7 @@
 package dimension
 
 import (
+	"slices"
 	"strings"
 
 	"quarry/client/field"
@@ -71,12 +72,7 @@ func (d Dimension) Value(r wire.SearchResult) string {
 
 // index returns the index of the place with a colour that contains another one; -1 without one.
 func (d Dimension) index(place string) int {
-	for i, outer := range d.places {
-		if rest, in := strings.CutPrefix(place, outer); in && (rest == "" || rest[0] == '/') {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(d.places, func(outer string) bool { return field.IsWithin(place, outer) })
 }
 
 // Means reports whether a filter means a value.
@@ -128,7 +124,7 @@ func (d Dimension) Style(th theme.Theme, value string) theme.Style {
 	if !d.IsPlace() {
 		return th.SourceStyle(value)
 	}
-	if at := d.index(strings.TrimPrefix(value, "/")); at >= 0 {
+	if at := d.index(value); at >= 0 {
 		return th.PlaceStyle(at)
 	}
 	return th.Source

@@ -36,7 +36,7 @@ func (t *tree) counts(in Input, known []Value) (counts []wire.FacetValue) {
 	if !asked {
 		for _, inner := range in.Facets.Places {
 			for _, outer := range known {
-				if isIn(inner.Value, outer.Name) {
+				if field.IsWithin(inner.Value, outer.Name) {
 					inner.Value = outer.Name
 				}
 			}
@@ -57,11 +57,6 @@ func (t *tree) counts(in Input, known []Value) (counts []wire.FacetValue) {
 		put(place, level)
 	}
 	return counts
-}
-
-func isIn(inner, outer string) bool {
-	rest, ok := strings.CutPrefix(strings.TrimPrefix(inner, "/"), strings.TrimPrefix(outer, "/"))
-	return ok && (rest == "" || rest[0] == '/')
 }
 
 func (t *tree) isOpen(place string) bool { return slices.Contains(t.open, place) }
@@ -125,7 +120,7 @@ func (t *values) collapse() {
 	if parent := t.tree.parents[place]; !t.tree.isOpen(place) && t.tree.isOpen(parent) {
 		place = parent
 	}
-	t.tree.open = slices.DeleteFunc(t.tree.open, func(open string) bool { return isIn(open, place) })
+	t.tree.open = slices.DeleteFunc(t.tree.open, func(open string) bool { return field.IsWithin(open, place) })
 	t.narrow()
 	t.moveTo(place)
 }
