@@ -329,7 +329,7 @@ func (m *Model) changeMarks(change func(*state.State) error) tea.Cmd {
 		return m.change(change)
 	}
 	if _, err := m.pick.marks.Change(change); err != nil {
-		m.warn(text.Sentence(err.Error()))
+		m.warnOf(err)
 	}
 	return nil
 }

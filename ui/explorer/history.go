@@ -64,7 +64,7 @@ func (m *Model) handleState(store *state.Store, loaded state.State, err error) t
 		m.past.searches.Replace(m.searchEntries())
 	}
 	if err != nil {
-		m.warn(text.Sentence(err.Error()))
+		m.warnOf(err)
 	}
 	return tea.Batch(m.arrangeAsBefore(loaded.Screen), m.change(func(s *state.State) error { s.Visit(m.now()); return nil }), m.countAdded())
 }
@@ -100,7 +100,7 @@ func (m *Model) change(change func(*state.State) error) tea.Cmd {
 	store := m.target.State
 	changed, err := store.Change(change)
 	if err != nil {
-		m.warn(text.Sentence(err.Error()))
+		m.warnOf(err)
 		return nil
 	}
 	m.past.state = changed
@@ -115,7 +115,7 @@ func (m *Model) change(change func(*state.State) error) tea.Cmd {
 func (m *Model) handleStored(store *state.Store, err error) tea.Cmd {
 	switch {
 	case err != nil:
-		m.warn(text.Sentence(err.Error()))
+		m.warnOf(err)
 	case store == m.target.State:
 		m.past.state = store.State()
 	}

@@ -11,6 +11,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/internal/text"
 	"quarry/theme"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/explorer/panel"
@@ -274,6 +275,7 @@ func (m *Model) run(b Binding, key tea.KeyPressMsg) tea.Cmd {
 
 func (m *Model) say(text string)    { m.message = message{text: text, level: done} }
 func (m *Model) warn(text string)   { m.message = message{text: text, level: warned} }
+func (m *Model) warnOf(err error)   { m.warn(text.Sentence(err.Error())) }
 func (m *Model) inform(text string) { m.message = message{text: text} }
 func (m *Model) fail(text string)   { m.message = message{text: text, level: failed} }
 
