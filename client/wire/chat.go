@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 )
@@ -222,6 +223,17 @@ func (a *ChatAnswer) Document(citation int) (SearchDoc, bool) {
 		return SearchDoc{DocumentID: id}, false
 	}
 	return a.Documents[at], true
+}
+
+// Cited returns the documents that the answer cites as passages, by number, and if unknown is set also those of which
+// only the id is known.
+func (a *ChatAnswer) Cited(unknown bool) (cited []SearchResult) {
+	for _, number := range slices.Sorted(maps.Keys(a.Citations)) {
+		if document, known := a.Document(number); known || unknown {
+			cited = append(cited, document.Result(number))
+		}
+	}
+	return cited
 }
 
 // ChatFullResponse is the answer of POST /chat/send-chat-message without streaming.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -93,7 +92,7 @@ func (p *askText) end(answer *wire.ChatAnswer, failure error) error {
 
 // sources lists what the answer cites.
 func (p *askText) sources(answer *wire.ChatAnswer) string {
-	cited := citedSources(answer)
+	cited := answer.Cited(true)
 	if len(cited) == 0 {
 		return ""
 	}
@@ -239,15 +238,6 @@ type answerEvent struct {
 	Schema         int         `json:"schema" jsonschema:"version of this format"`
 }
 
-// citedSources are the documents that an answer cites, by number.
-func citedSources(answer *wire.ChatAnswer) (sources []wire.SearchResult) {
-	for _, number := range slices.Sorted(maps.Keys(answer.Citations)) {
-		document, _ := answer.Document(number)
-		sources = append(sources, document.Result(number))
-	}
-	return sources
-}
-
 func (p *askJSON) packet(packet wire.ChatPacket) error {
 	switch packet.Type {
 	case wire.ChatSessionCreated:
@@ -292,7 +282,7 @@ func (p *askJSON) end(answer *wire.ChatAnswer, failure error) error {
 			return err
 		}
 	}
-	sources := exslices.CastFunc(citedSources(answer), func(r wire.SearchResult) askSource { return wire.CitedResult.Of(&r) })
+	sources := exslices.CastFunc(answer.Cited(true), func(r wire.SearchResult) askSource { return wire.CitedResult.Of(&r) })
 	summary := answerEvent{answer.Text, sources, len(answer.Documents), p.about.session, answer.MessageID,
 		failure == nil && !answer.Stopped, []string{p.about.choice.Profile}, schemaVersion}
 	if err := p.line(lineSummary, summary, false); err != nil {

@@ -32,7 +32,6 @@ type answering struct {
 	thread    thread
 	rendering bool
 	completed map[string]bool // refs of the answer's documents whose whole passage was asked for
-	partial   wire.ChatAnswer // what an unfinished answer rests on
 	refused   string          // why no further question can be answered; empty: it can
 	reading   bool            // a cited document is read; going back leads to the answer
 }
@@ -86,10 +85,8 @@ func (m *Model) sendFurther() tea.Cmd {
 // handlePackets shows what the model said.
 func (m *Model) handlePackets(packets []wire.ChatPacket) tea.Cmd {
 	var said strings.Builder
-	got := &m.answer.partial
 	for _, packet := range packets {
-		got.AddDocuments(packet.Documents)
-		got.AddDocuments(packet.FinalDocuments)
+		m.answer.Cites(packet)
 		switch packet.Type {
 		case wire.ChatSessionCreated:
 			m.sessionMade(packet)
@@ -103,9 +100,6 @@ func (m *Model) handlePackets(packets []wire.ChatPacket) tea.Cmd {
 			if documents := len(packet.Documents) + len(packet.FinalDocuments); documents > 0 {
 				m.answer.Documents(documents)
 			}
-		case wire.ChatCitation:
-			got.Citations[packet.CitationNumber] = packet.DocumentID
-			m.answer.Cites(citedSources(got), got.Documents)
 		case wire.ChatMessageDelta:
 			said.WriteString(packet.Content)
 		}
@@ -138,7 +132,7 @@ func (m *Model) handleAnswer(answer *wire.ChatAnswer, err error) tea.Cmd {
 	if len(answer.Documents) > 0 {
 		m.answer.Documents(len(answer.Documents))
 	}
-	m.answer.Finish(answer.Text, citedSources(answer), answer.Documents)
+	m.answer.Finish(*answer)
 	if answer.Stopped {
 		m.answer.Stop() // by somebody else
 	}
@@ -256,22 +250,7 @@ func noAnswer(m *Model) string {
 // copyAnswer copies the last answer as far as it is, with the documents that it cites.
 func (m *Model) copyAnswer() tea.Cmd {
 	turn, _ := m.answer.Last()
-	cited := exslices.CastFunc(turn.Sources, func(s panel.Source) wire.SearchResult { return s.Result(s.Number) })
-	return m.copy(passage.Answer(turn.Text, cited), "answer")
-}
-
-// maxCitation bounds the numbers that are looked for in an answer.
-const maxCitation = 500
-
-// citedSources are the documents that an answer cites, by number.
-func citedSources(got *wire.ChatAnswer) []panel.Source {
-	var sources []panel.Source
-	for number := 1; len(sources) < len(got.Citations) && number <= maxCitation; number++ {
-		if document, ok := got.Document(number); ok {
-			sources = append(sources, panel.Source{Number: number, SearchDoc: document})
-		}
-	}
-	return sources
+	return m.copy(passage.Answer(turn.Text, turn.Cited(false)), "answer")
 }
 
 // openCited shows the document with a citation number: the passage in the list, or else among the
@@ -283,7 +262,7 @@ func (m *Model) openCited(number int) tea.Cmd {
 		return nil
 	}
 	at, link := m.resultOf(source), text.OrEmpty(source.Link)
-	if at < 0 && slices.ContainsFunc(turn.Found, func(d wire.SearchDoc) bool { return d.DocumentID == source.DocumentID }) {
+	if at < 0 && slices.ContainsFunc(turn.Documents, func(d wire.SearchDoc) bool { return d.DocumentID == source.DocumentID }) {
 		m.showFound(documentResults(turn), fromAnswer)
 		at = m.resultOf(source)
 	}
@@ -303,7 +282,7 @@ func (m *Model) openCited(number int) tea.Cmd {
 
 // resultOf finds the passage of a cited document in the list, by its id, or where the server names none by its link; -1
 // where it is not.
-func (m *Model) resultOf(source panel.Source) int {
+func (m *Model) resultOf(source wire.SearchDoc) int {
 	if m.search.shown == nil {
 		return -1
 	}
@@ -342,12 +321,12 @@ func (m *Model) showFound(results []wire.SearchResult, from string) {
 // those that it does not cite under numbers that are free.
 func documentResults(turn panel.Turn) []wire.SearchResult {
 	numbers, taken := map[string]int{}, map[int]bool{}
-	for _, source := range turn.Sources {
-		numbers[source.DocumentID], taken[source.Number] = source.Number, true
+	for _, source := range turn.Cited(false) {
+		numbers[source.DocumentID], taken[*source.CitationID] = *source.CitationID, true
 	}
 	free := 0
 	var results []wire.SearchResult
-	for _, d := range turn.Found[:min(len(turn.Found), wire.MaxNumResults)] {
+	for _, d := range turn.Documents[:min(len(turn.Documents), wire.MaxNumResults)] {
 		number, cited := numbers[d.DocumentID]
 		if !cited {
 			for free++; taken[free]; free++ {

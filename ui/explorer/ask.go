@@ -28,7 +28,6 @@ func (m *Model) ask(question string) tea.Cmd {
 		m.answer.thread.query = question
 	}
 	m.answer.Begin(query.WithoutFilters())
-	m.answer.partial = wire.ChatAnswer{Citations: map[int]string{}}
 	if query.Similar != "" {
 		m.answer.Note("the answer is not limited to similar passages")
 	}

@@ -278,16 +278,15 @@ func lastQuestion(chat *wire.ChatSessionDetail) int {
 
 // addAnswer completes a turn with its answer.
 func addAnswer(turn *panel.Turn, message wire.ChatMessage, running bool) {
-	whole := &wire.ChatAnswer{Text: message.Message, Citations: map[int]string{}}
+	turn.ChatAnswer = wire.ChatAnswer{Text: message.Message, Citations: map[int]string{}}
 	for _, saved := range message.ContextDocs {
-		whole.Documents = append(whole.Documents, saved.SearchDoc)
+		turn.Documents = append(turn.Documents, saved.SearchDoc)
 	}
 	for number, id := range message.Citations {
 		if n, err := strconv.Atoi(number); err == nil {
-			whole.Citations[n] = id
+			turn.Citations[n] = id
 		}
 	}
-	turn.Text, turn.Sources, turn.Found = message.Message, citedSources(whole), whole.Documents
 	switch {
 	case message.Error != nil && *message.Error != "":
 		turn.Problem = *message.Error

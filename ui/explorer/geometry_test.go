@@ -226,7 +226,7 @@ func states(random *rand.Rand) map[string]func(*Model) {
 			m.pushPanel(InAnswer, &m.answer)
 		},
 		"an earlier answer": func(m *Model) {
-			m.answer.Restore([]panel.Turn{{Question: text, Text: text, Found: awkwardDocuments(text)}, {Question: text, Problem: text}})
+			m.answer.Restore([]panel.Turn{{Question: text, ChatAnswer: wire.ChatAnswer{Text: text, Documents: awkwardDocuments(text)}}, {Question: text, Problem: text}})
 			m.answer.Incognito()
 			m.answer.Note(text)
 			turn, _ := m.answer.Found()

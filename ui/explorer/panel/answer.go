@@ -16,6 +16,7 @@ import (
 	"quarry/ui/explorer/line"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/explorer/reader"
+	"quarry/ui/passage"
 )
 
 // stage is how far an answer is.
@@ -29,19 +30,11 @@ const (
 	failed
 )
 
-// Source is a document that an answer cites.
-type Source struct {
-	Number int // in the answer: [1]
-	wire.SearchDoc
-}
-
-// Turn is one question with its answer.
+// Turn is one question with its answer, as far as it is.
 type Turn struct {
 	Question string
-	Text     string // Markdown
-	Sources  []Source
-	Found    []wire.SearchDoc // that the answer rests on
-	Problem  string           // why the answer is not complete; empty: it is, or the reason is not known
+	wire.ChatAnswer
+	Problem string // why the answer is not complete; empty: it is, or the reason is not known
 
 	queries   []string
 	filters   string
@@ -76,7 +69,7 @@ type Answer struct {
 
 // Begin adds a question to the thread.
 func (p *Answer) Begin(question string) {
-	p.turns = append(p.turns, Turn{Question: question})
+	p.turns = append(p.turns, Turn{Question: question, ChatAnswer: wire.ChatAnswer{Citations: map[int]string{}}})
 	p.typing, p.waited = false, 0
 	p.view.GotoBottom()
 	p.input.SetText("")
@@ -126,16 +119,23 @@ func (p *Answer) Note(text string) { p.change(func(t *Turn) { t.notes = append(t
 // Incognito marks the thread as kept nowhere.
 func (p *Answer) Incognito() { p.secret = true }
 
-// Finish ends the answer, with what it cites and all that it rests on. The whole text replaces what came in pieces,
-// unless it is empty.
-func (p *Answer) Finish(text string, sources []Source, found []wire.SearchDoc) {
-	p.Cites(sources, found)
-	p.change(func(t *Turn) { t.stage, t.Text = done, cmp.Or(text, t.Text) })
+// Finish ends the answer. The whole text replaces what came in pieces, unless it is empty.
+func (p *Answer) Finish(whole wire.ChatAnswer) {
+	p.change(func(t *Turn) {
+		whole.Text = cmp.Or(whole.Text, t.Text)
+		t.stage, t.ChatAnswer = done, whole
+	})
 }
 
-// Cites sets what an answer that is being written cites and rests on, for one that is stopped.
-func (p *Answer) Cites(sources []Source, found []wire.SearchDoc) {
-	p.change(func(t *Turn) { t.Sources, t.Found = sources, found })
+// Cites adds what an answer that is being written rests on and cites, for one that is stopped.
+func (p *Answer) Cites(packet wire.ChatPacket) {
+	p.change(func(t *Turn) {
+		t.AddDocuments(packet.Documents)
+		t.AddDocuments(packet.FinalDocuments)
+		if packet.Type == wire.ChatCitation {
+			t.Citations[packet.CitationNumber] = packet.DocumentID
+		}
+	})
 }
 
 // Stop ends the answer where it is.
@@ -305,11 +305,12 @@ func (p *Answer) turn(t *Turn, th theme.Theme) []string {
 		add(t.Problem, th.Error)
 		add(t.remedy, th.Muted)
 	}
-	if len(t.Sources) > 0 {
+	sources := t.Cited(false)
+	if len(sources) > 0 {
 		lines = append(lines, "", th.Muted.Render("Sources"))
 	}
-	for _, source := range t.Sources {
-		row := th.Number.Render(fmt.Sprintf("[%d] ", source.Number)) + th.Text.Render(paint.Line(source.Title)) +
+	for _, source := range sources {
+		row := th.Number.Render("["+passage.Citation(source)+"] ") + th.Text.Render(paint.Line(source.Title)) +
 			th.Muted.Render(" · "+wire.SourceName(source.SourceType))
 		lines = append(lines, paint.Fit(row, p.look.width))
 	}
@@ -355,7 +356,7 @@ func (p *Answer) Restore(turns []Turn) {
 	p.turns = turns
 	for i := range p.turns {
 		t := &p.turns[i]
-		t.documents, t.stage = len(t.Found), done
+		t.documents, t.stage = len(t.Documents), done
 		switch {
 		case t.Problem != "":
 			t.stage = failed
@@ -376,21 +377,19 @@ func (p *Answer) Last() (turn Turn, ok bool) {
 }
 
 // Cited finds the document with a citation number in the last answer that has it, and returns that turn.
-func (p *Answer) Cited(number int) (source Source, turn Turn, ok bool) {
+func (p *Answer) Cited(number int) (document wire.SearchDoc, turn Turn, ok bool) {
 	for _, t := range slices.Backward(p.turns) {
-		for _, source := range t.Sources {
-			if source.Number == number {
-				return source, t, true
-			}
+		if document, ok = t.Document(number); ok {
+			return document, t, true
 		}
 	}
-	return Source{}, Turn{}, false
+	return document, Turn{}, false
 }
 
 // Found is the last turn whose answer rests on documents.
 func (p *Answer) Found() (turn Turn, ok bool) {
 	for _, t := range slices.Backward(p.turns) {
-		if len(t.Found) > 0 {
+		if len(t.Documents) > 0 {
 			return t, true
 		}
 	}

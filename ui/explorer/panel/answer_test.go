@@ -47,7 +47,8 @@ func TestAThread(t *testing.T) {
 	if screen := textOf(&p, 60, 20); !strings.Contains(screen, "Use kwctl rollback [1].") || !strings.Contains(screen, "And **then") {
 		t.Error("what came since the rendering stands as it came:\n" + screen)
 	}
-	p.Finish("Use **kwctl rollback** [[1]](https://wiki.acme.com/1).", []Source{{1, wire.SearchDoc{Title: "Runbook", SourceType: "confluence"}}}, nil)
+	p.Finish(wire.ChatAnswer{Text: "Use **kwctl rollback** [[1]](https://wiki.acme.com/1).", Citations: map[int]string{1: "a"},
+		Documents: []wire.SearchDoc{{DocumentID: "a", Title: "Runbook", SourceType: "confluence"}}})
 	render(&p)
 	if screen := textOf(&p, 60, 20); !strings.Contains(screen, "[1] Runbook · Confluence") || strings.Contains(screen, "And") {
 		t.Error(screen)
@@ -118,7 +119,7 @@ func TestAnswersFillTheirRectangle(t *testing.T) {
 		for range random.IntN(3) {
 			p.Begin(texts[random.IntN(len(texts))])
 			p.Append(texts[random.IntN(len(texts))])
-			p.Finish("", []Source{{1, wire.SearchDoc{Title: texts[random.IntN(len(texts))]}}}, nil)
+			p.Finish(wire.ChatAnswer{Citations: map[int]string{1: ""}, Documents: []wire.SearchDoc{{Title: texts[random.IntN(len(texts))]}}})
 		}
 		if random.IntN(2) == 0 {
 			p.Type()
