@@ -34,6 +34,7 @@ type faulty struct {
 	refused     int             // batches whose first object fails
 	refuses     string          // objects of this document
 	failing     bool            // what is refused fails the whole call
+	uncounted   bool            // counts fail
 	lost        bool            // the tenant is not there
 	unfilled    string          // the collection that takes no objects
 	searched    string          // the collection of the last search
@@ -72,6 +73,9 @@ func (f *faulty) Search(_ context.Context, request *pb.SearchRequest) (*pb.Searc
 func (f *faulty) Aggregate(context.Context, *pb.AggregateRequest) (*pb.AggregateReply, error) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
+	if f.uncounted {
+		return nil, status.Error(codes.Unavailable, "no leader")
+	}
 	n := int64(len(f.documents))
 	return &pb.AggregateReply{Result: &pb.AggregateReply_SingleResult{SingleResult: &pb.AggregateReply_Single{ObjectsCount: &n}}}, nil
 }
@@ -336,6 +340,31 @@ func TestLastingFaults(t *testing.T) {
 	f.mutex.Unlock()
 	if got, err := search(t, x, index.Access{All: true}); !errors.Is(err, fault.ErrEngineUnavailable) {
 		t.Errorf("found %q, %v", got, err)
+	}
+}
+
+// TestFailedCounts: a count that fails is an error, also where documents are counted beside it that Weaviate lacks.
+func TestFailedCounts(t *testing.T) {
+	f := &faulty{refused: 1 << 30, uncounted: true}
+	x, err := openAt(t, f.start(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.client.patience = 0
+	if _, err := x.Write(t.Context(), index.Batch{Upsert: []index.Document{document("a", "PUBLIC")}}); err != nil {
+		t.Fatal(err)
+	}
+	s, err := x.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	r := s.(*snapshot).reach(t.Context(), index.Access{Terms: []string{"PUBLIC"}})
+	if n, err := r.CountSurface("walrus"); !errors.Is(err, fault.ErrEngineUnavailable) {
+		t.Errorf("counted %d, %v", n, err)
+	}
+	if len(r.changed) != 1 {
+		t.Errorf("Weaviate lacks %q", r.changed)
 	}
 }
 

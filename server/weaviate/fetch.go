@@ -200,7 +200,7 @@ func (r *reach) CountSurface(surface string) (int64, error) {
 	}
 	n, err := r.count(filter)
 	for _, id := range r.changed {
-		if d := r.loaded[id]; d != nil {
+		if d := r.loaded[id]; d != nil && err == nil {
 			err = segment.Protect(d.Name, func() error {
 				if _, ok := d.Surface(surface); ok {
 					n++
