@@ -1,5 +1,5 @@
 // Compare times searches over the same documents in quarry's embedded engine, bleve and SQLite FTS5, in one process
-// and query by query, so that the noise of the machine falls on all of them alike. Read the ratios.
+// and in turn, so that the noise of the machine falls on all of them alike. Read the ratios.
 //
 //	compare [-judge=false] CHUNKS.jsonl QUERIES.jsonl...
 //	compare [-judge=false] [-meaning=false] [-model FOLDER] [-kept FOLDER] -quality FOLDER
@@ -130,17 +130,18 @@ func run(ctx context.Context, judge bool, chunks string, queryFiles []string) er
 // percentiles are of the time for a query, in milliseconds.
 type percentiles struct{ p50, p95 float64 }
 
-// measure runs each query on each engine in turn, all of them once to warm the caches and then once for the figures.
+// measure lets the engines take turns with all of the queries, once to warm the caches and then twice for the figures. A
+// turn is not a single query: it would find the processor's caches full of what the slowest engine has read.
 func measure(ctx context.Context, engines []engine, queries []string) ([]percentiles, error) {
 	times := make([][]float64, len(engines))
-	for round := range 2 {
-		for _, q := range queries {
-			for i, e := range engines {
+	for round := range 3 {
+		for i, e := range engines {
+			for _, q := range queries {
 				start := time.Now()
 				if _, err := e.search(ctx, q, passages); err != nil {
 					return nil, fmt.Errorf("search %q with %s: %w", q, e.name(), err)
 				}
-				if round == 1 {
+				if round > 0 {
 					times[i] = append(times[i], float64(time.Since(start).Microseconds())/1000)
 				}
 			}
