@@ -49,8 +49,7 @@ type reach struct {
 	rest       bool                       // a list by score has more than was fetched
 	behind     bool                       // not all changes were looked at that a replica may lack
 	lost       bool                       // not all changes were looked at that a replica lacks which answered
-	last       *lexical.Wanted            // of the last search for passages
-	listed     listing                    // of it
+	listed     listing                    // of the last search for passages
 	floor      *pb.Filters                // the time of the scope, which months are counted in, too; nil: none
 	total      int64                      // of documents that match, as Weaviate counts them
 	fetched    map[string]bool            // documents that it looked at

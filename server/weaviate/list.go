@@ -21,15 +21,16 @@ const (
 	maxOffset = 10_000
 )
 
-// listing says how Weaviate finds the documents that are counted or listed.
+// listing says how Weaviate finds the documents of what is wanted that are counted or listed.
 type listing struct {
+	*lexical.Wanted
 	filter []*pb.Filters // beside those of the query
 	exact  bool          // it admits no others
 }
 
 // listing returns that of a query; without exact, its filter may be missing.
 func (r *reach) listing(wanted *lexical.Wanted) listing {
-	l := listing{filter: phrased(wanted.Phrases), exact: !r.behind}
+	l := listing{wanted, phrased(wanted.Phrases), !r.behind}
 	several := func(words []lexical.WantedForm) bool { return len(words) > 1 }
 	for _, words := range wanted.Exclude {
 		if !several(words) {
@@ -45,7 +46,7 @@ func (r *reach) listing(wanted *lexical.Wanted) listing {
 	case ok:
 		l.filter = append(l.filter, match)
 	case len(wanted.Words) > 0:
-		return listing{}
+		return listing{Wanted: wanted}
 	default:
 		l.filter = append(l.filter, number(propPassages, pb.Filters_OPERATOR_GREATER_THAN, 0))
 	}
@@ -92,11 +93,11 @@ func (p page) of(q *question) (ids []string, before int, complete bool) {
 
 // Fetch implements lexical.Elsewhere.
 func (r *reach) Fetch(wanted lexical.Wanted) (parts []lexical.Part, before int, err error) {
-	return r.fetch(&wanted, r.listing(&wanted))
+	return r.fetch(r.listing(&wanted))
 }
 
-func (r *reach) fetch(wanted *lexical.Wanted, l listing) (parts []lexical.Part, before int, err error) {
-	questions := r.questions(wanted, &l)
+func (r *reach) fetch(l listing) (parts []lexical.Part, before int, err error) {
+	questions := r.questions(&l)
 	r.total = 0
 	group, _ := errgroup.WithContext(r.ctx)
 	group.SetLimit(seesAtOnce)
@@ -106,16 +107,16 @@ func (r *reach) fetch(wanted *lexical.Wanted, l listing) (parts []lexical.Part, 
 			return err
 		}))
 	}
-	if wanted.Count && wanted.List == nil && l.exact {
+	if l.Count && l.List == nil && l.exact {
 		group.Go(guard.Err(func() (err error) {
-			r.total, err = r.count(all(slices.Concat([]*pb.Filters{whole()}, variants(&wanted.Filter, false)[0], l.filter, r.without())...))
+			r.total, err = r.count(all(slices.Concat([]*pb.Filters{whole()}, variants(&l.Filter, false)[0], l.filter, r.without())...))
 			return err
 		}))
 	}
 	if err := group.Wait(); err != nil {
 		return nil, 0, err
 	}
-	ids, before := r.needed(wanted, &l, questions)
+	ids, before := r.needed(&l, questions)
 	if err := r.loadChanged(); err != nil {
 		return nil, 0, err
 	}
@@ -129,9 +130,9 @@ func (r *reach) fetch(wanted *lexical.Wanted, l listing) (parts []lexical.Part, 
 }
 
 // needed returns the documents that are read of those that were found, and how many of a list come before them.
-func (r *reach) needed(wanted *lexical.Wanted, l *listing, questions []question) (ids []string, before int) {
-	if len(wanted.Words) > 0 || wanted.List != nil {
-		r.last, r.listed, r.incomplete, r.rest = wanted, *l, false, false
+func (r *reach) needed(l *listing, questions []question) (ids []string, before int) {
+	if len(l.Words) > 0 || l.List != nil {
+		r.listed, r.incomplete, r.rest = *l, false, false
 	}
 	all := map[int]bool{} // variants of which all documents were found
 	for i := range questions {
@@ -142,15 +143,15 @@ func (r *reach) needed(wanted *lexical.Wanted, l *listing, questions []question)
 	for i := range questions {
 		q := &questions[i]
 		switch {
-		case q.listing && q.variant == 0 && r.pages(wanted, l):
-			some, n, complete := r.pageOf(wanted.List).of(q)
+		case q.listing && q.variant == 0 && l.pages():
+			some, n, complete := r.pageOf(l.List).of(q)
 			if !complete {
 				r.incomplete = true
 				return some, n
 			}
 			ids = append(ids, some...)
 			continue
-		case q.listing && q.full && byScore(wanted):
+		case q.listing && q.full && l.byScore():
 			r.rest = r.rest || q.variant == 0 && l.exact
 		default:
 			ids = append(ids, q.ids...)
@@ -160,19 +161,19 @@ func (r *reach) needed(wanted *lexical.Wanted, l *listing, questions []question)
 	return ids, 0
 }
 
-func byScore(wanted *lexical.Wanted) bool {
-	return wanted.List.Order == index.ByScore && len(wanted.Words) > 0
+func (l *listing) byScore() bool {
+	return l.List.Order == index.ByScore && len(l.Words) > 0
 }
 
 // pages reports whether Weaviate's order is that of the list, so that the documents before a page need not be read.
-func (r *reach) pages(wanted *lexical.Wanted, l *listing) bool {
-	return wanted.List != nil && l.exact && !byScore(wanted)
+func (l *listing) pages() bool {
+	return l.List != nil && l.exact && !l.byScore()
 }
 
 // questions are the searches for what is wanted.
-func (r *reach) questions(wanted *lexical.Wanted, l *listing) (list []question) {
+func (r *reach) questions(l *listing) (list []question) {
 	var terms []string
-	for _, word := range wanted.Words {
+	for _, word := range l.Words {
 		terms = append(terms, word.Terms...)
 	}
 	documents := func(variant int, limit int, parts ...*pb.Filters) *question {
@@ -180,40 +181,40 @@ func (r *reach) questions(wanted *lexical.Wanted, l *listing) (list []question) 
 			SearchRequest: &pb.SearchRequest{Filters: all(append([]*pb.Filters{whole()}, parts...)...), Limit: uint32(limit)}})
 		return &list[len(list)-1]
 	}
-	limit := max(candidates, wanted.Limit)
-	if len(wanted.Exclude) > 0 {
+	limit := max(candidates, l.Limit)
+	if len(l.Exclude) > 0 {
 		limit = max(limit, window) // some of them do not qualify
 	}
-	filters := variants(&wanted.Filter, wanted.Count)
+	filters := variants(&l.Filter, l.Count)
 	switch {
-	case len(wanted.Titled) > 0:
-		documents(0, limit, append(filters[0], anyOf(propTitled, wanted.Titled))...).SortBy = []*pb.SortBy{{Ascending: true, Path: []string{propSize}}}
+	case len(l.Titled) > 0:
+		documents(0, limit, append(filters[0], anyOf(propTitled, l.Titled))...).SortBy = []*pb.SortBy{{Ascending: true, Path: []string{propSize}}}
 		return list
-	case len(terms) == 0 && len(wanted.Phrases) > 0:
-		documents(0, limit, append(filters[0], phrased(wanted.Phrases)...)...)
+	case len(terms) == 0 && len(l.Phrases) > 0:
+		documents(0, limit, append(filters[0], phrased(l.Phrases)...)...)
 		return list
 	}
 	for variant, filter := range filters {
-		listed := wanted.List != nil && l.filter != nil
-		if len(terms) > 0 && (!listed || byScore(wanted)) {
+		listed := l.List != nil && l.filter != nil
+		if len(terms) > 0 && (!listed || l.byScore()) {
 			list = append(list, question{variant: variant, SearchRequest: bm25(terms, filter, limit)})
-			if len(wanted.Phrases) > 0 {
-				documents(variant, limit, slices.Concat(filter, phrased(wanted.Phrases))...)
+			if len(l.Phrases) > 0 {
+				documents(variant, limit, slices.Concat(filter, phrased(l.Phrases))...)
 			}
 		}
-		if !listed || len(terms) == 0 && !wanted.List.Browse {
+		if !listed || len(terms) == 0 && !l.List.Browse {
 			continue
 		}
 		q := documents(variant, candidates, slices.Concat(filter, l.filter, r.without())...)
 		q.listing = true
-		if !byScore(wanted) {
-			q.SortBy = []*pb.SortBy{{Ascending: true, Path: []string{orderOf(wanted.List)}}}
+		if !l.byScore() {
+			q.SortBy = []*pb.SortBy{{Ascending: true, Path: []string{orderOf(l.List)}}}
 			q.Limit = window
 		}
 		if variant > 0 {
 			q.Limit = candidates
-		} else if r.pages(wanted, l) {
-			r.pageOf(wanted.List).ask(q.SearchRequest)
+		} else if l.pages() {
+			r.pageOf(l.List).ask(q.SearchRequest)
 		}
 	}
 	return list

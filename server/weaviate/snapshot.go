@@ -113,15 +113,15 @@ type matched struct {
 func (m *matched) Count(ctx context.Context) (index.Counts, error) {
 	r := m.reach.s.reach(ctx, m.reach.access)
 	r.changed = m.reach.changed
-	if m.reach.incomplete && m.reach.listed.exact && m.reach.last.List != nil {
-		counts, err := r.aggregate(&m.reach.last.Filter, m.reach.listed.filter...)
+	if m.reach.incomplete && m.reach.listed.exact && m.reach.listed.List != nil {
+		counts, err := r.aggregate(&m.reach.listed.Filter, m.reach.listed.filter...)
 		counts.Estimated = len(r.changed) > 0 // they are not counted
 		return counts, err
 	}
 	estimated := m.reach.incomplete || m.reach.behind
 	var unread []string
 	if estimated && m.reach.listed.exact && len(r.changed) == 0 && m.reach.total <= maxCounted {
-		r.last, r.listed = m.reach.last, m.reach.listed
+		r.listed = m.reach.listed
 		matching, complete, err := r.matching()
 		if err != nil {
 			return index.Counts{}, err
@@ -150,7 +150,7 @@ func (m *matched) Twins(ctx context.Context) ([][]string, error) {
 // matching returns all documents that the last search matches; complete: none is missing. Its filters exclude some
 // whose values are counted, too.
 func (r *reach) matching() (ids []string, complete bool, err error) {
-	filters := variants(&r.last.Filter, true)
+	filters := variants(&r.listed.Filter, true)
 	if len(filters) > 1 {
 		return nil, false, nil
 	}
@@ -180,7 +180,7 @@ func (s *snapshot) Facets(ctx context.Context, filter index.Filter) (counts inde
 		return counts, err
 	}
 	wanted := lexical.Wanted{Filter: filter, Count: true, List: &index.List{Browse: true, Order: index.Newest}}
-	parts, _, err := r.fetch(&wanted, listing{filter: []*pb.Filters{}, exact: !r.behind})
+	parts, _, err := r.fetch(listing{&wanted, []*pb.Filters{}, !r.behind})
 	if err == nil && r.incomplete && !r.behind {
 		if counts, err = r.aggregate(&filter); err == nil {
 			parts, err = r.parts(r.changed)
