@@ -174,7 +174,7 @@ func OrEmpty(s *string) string {
 	return *s
 }
 
-// Letters returns the letters and digits of a text in lower case: by them headings are compared.
+// Letters returns the letters and digits of a text in lower case: by them headings and titles are compared.
 func Letters(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {

@@ -13,12 +13,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
 	"quarry/internal/pattern"
+	"quarry/internal/text"
 	"quarry/server/index"
 	"quarry/server/ingest/dates"
 )
@@ -120,7 +120,8 @@ func hasNotionPages(l layout, isWhole bool) bool {
 		case ".md":
 			heading, _, _ := strings.Cut(strings.TrimPrefix(start, "\uFEFF"), "\n")
 			heading, isHeading := strings.CutPrefix(heading, "# ")
-			if isHeading && strings.HasPrefix(lettersOf(heading), lettersOf(title)) && (isWhole || hasFolder || len(pages) > 1) {
+			if isHeading && strings.HasPrefix(text.Letters(heading), text.Letters(title)) &&
+				(isWhole || hasFolder || len(pages) > 1) {
 				return true
 			}
 		case ".csv":
@@ -142,16 +143,6 @@ func startOf(folder fs.FS, name string) string {
 	defer file.Close()
 	data, _ := io.ReadAll(io.LimitReader(file, most))
 	return string(data)
-}
-
-// lettersOf returns what a title and the name of its file have in common.
-func lettersOf(title string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) {
-			return unicode.ToLower(r)
-		}
-		return -1
-	}, title)
 }
 
 func isNotionParts(l layout) bool {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"quarry/internal/text"
 	"quarry/server/index"
@@ -69,14 +68,14 @@ func linkTo(d index.Stored, number int, chunk index.Chunk, wanted index.Heading)
 
 // belowHeading returns what follows the first heading with a text in Markdown.
 func belowHeading(markdown, heading string) (below string, found bool) {
-	wanted := lettersOf(heading)
+	wanted := text.Letters(heading)
 	for markdown != "" {
 		line := firstLine(markdown)
 		markdown = strings.TrimPrefix(markdown[len(line):], "\n")
 		underline := strings.TrimSpace(firstLine(markdown))
 		isHeading := strings.HasPrefix(strings.TrimLeft(line, " "), "#") || underline != "" && strings.Trim(underline, "=") == "" ||
 			len(underline) > 1 && strings.Trim(underline, "-") == "" || strings.HasPrefix(line, "**") // over a message
-		if isHeading && strings.HasPrefix(lettersOf(line), wanted) {
+		if isHeading && strings.HasPrefix(text.Letters(line), wanted) {
 			return markdown, true
 		}
 	}
@@ -86,14 +85,4 @@ func belowHeading(markdown, heading string) (below string, found bool) {
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(s, "\n")
 	return line
-}
-
-// lettersOf returns the letters and digits of a text in lower case.
-func lettersOf(s string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
-			return -1
-		}
-		return unicode.ToLower(r)
-	}, s)
 }
