@@ -175,6 +175,7 @@ func TestLateMeaningLeavesRows(t *testing.T) {
 		screen.Wait("a search by meaning", func(string) bool { return server.whole() == 1 })
 		screen.WaitGone("searching") // nobody waits for it
 		screen.Press("down")
+		synctest.Wait() // the key came before the results
 		close(release)
 		rest()
 		screen.WaitGone("Going back")
