@@ -164,7 +164,7 @@ func whole() *pb.Filters { return number(propOrdinal, pb.Filters_OPERATOR_EQUAL,
 const longestPhrase = 64
 
 // phrased admits documents with the words of all phrases, in any order.
-func phrased(phrases [][]lexical.WantedForm) (parts []*pb.Filters) {
+func phrased(phrases [][]lexical.PhraseWord) (parts []*pb.Filters) {
 	for _, phrase := range phrases {
 		for _, word := range phrase[:min(len(phrase), longestPhrase)] {
 			parts = append(parts, form(word))
@@ -174,7 +174,7 @@ func phrased(phrases [][]lexical.WantedForm) (parts []*pb.Filters) {
 }
 
 // form admits documents with a word of a phrase.
-func form(word lexical.WantedForm) *pb.Filters {
+func form(word lexical.PhraseWord) *pb.Filters {
 	if len(word.Surfaces) > 0 {
 		return anyOf(propSurfaces, word.Surfaces)
 	}

@@ -31,7 +31,7 @@ type listing struct {
 // listing returns that of a query; without exact, its filter may be missing.
 func (r *reach) listing(wanted *lexical.Wanted) listing {
 	l := listing{wanted, phrased(wanted.Phrases), !r.behind}
-	several := func(words []lexical.WantedForm) bool { return len(words) > 1 }
+	several := func(words []lexical.PhraseWord) bool { return len(words) > 1 }
 	for _, words := range wanted.Exclude {
 		if !several(words) {
 			l.filter = append(l.filter, not(form(words[0])))

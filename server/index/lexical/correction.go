@@ -106,7 +106,7 @@ func (r *run) nearest(w analysis.QueryWord) (best string) {
 	var all []candidate
 	for _, n := range r.near(w.Surface, maxTypos) {
 		if p := typing(w, n); p > 0 {
-			all = append(all, candidate{n, p, float64(n.documents) * p})
+			all = append(all, candidate{n, p, float64(n.of.Documents) * p})
 		}
 	}
 	slices.SortFunc(all, func(a, b candidate) int { return cmp.Compare(b.likelihood, a.likelihood) })
@@ -115,9 +115,9 @@ func (r *run) nearest(w analysis.QueryWord) (best string) {
 		if c.likelihood < most {
 			break
 		}
-		likelihood := float64(r.countIn(c.surface)) * c.typing
-		if likelihood > most || likelihood == most && likelihood > 0 && c.surface < best {
-			best, most = c.surface, likelihood
+		likelihood := float64(r.countIn(c.of.Surface)) * c.typing
+		if likelihood > most || likelihood == most && likelihood > 0 && c.of.Surface < best {
+			best, most = c.of.Surface, likelihood
 		}
 	}
 	return best
@@ -126,17 +126,17 @@ func (r *run) nearest(w analysis.QueryWord) (best string) {
 // typing returns the probability that n was typed as w, relative to other words; 0 if it is not considered. A word may
 // have more typos than its length allows if it is another form of a word that has one.
 func typing(w analysis.QueryWord, n neighbour) float64 {
-	if text.IsStopWord(n.surface) {
+	if text.IsStopWord(n.of.Surface) {
 		return 0
 	}
 	first, _ := utf8.DecodeRuneInString(w.Surface)
 	probability := 1.0
-	if begins, _ := utf8.DecodeRuneInString(n.surface); begins != first {
+	if begins, _ := utf8.DecodeRuneInString(n.of.Surface); begins != first {
 		probability = firstLetter
 	}
 	if n.typos > 1 {
 		probability = secondTypo
-		if utf8.RuneCountInString(w.Surface) < twoTypos && text.EditDistance(w.Term, n.term) > 1 {
+		if utf8.RuneCountInString(w.Surface) < twoTypos && text.EditDistance(w.Term, n.of.Term) > 1 {
 			return 0
 		}
 	}
@@ -145,7 +145,7 @@ func typing(w analysis.QueryWord, n neighbour) float64 {
 
 // neighbour is a surface near a word.
 type neighbour struct {
-	counted
+	of    Surface
 	typos int
 }
 
@@ -156,7 +156,7 @@ func (r *run) near(word string, limit int) (all []neighbour) {
 		automaton := newLevenshtein(word, limit)
 		fail(r.far.Near(automaton, func(s Surface) {
 			if correctable(s.Surface) {
-				all = append(all, neighbour{counted{s.Surface, s.Term, s.Documents}, automaton.typos()})
+				all = append(all, neighbour{s, automaton.typos()})
 			}
 		}))
 		return all
@@ -174,17 +174,17 @@ func (r *run) near(word string, limit int) (all []neighbour) {
 			defer mutex.Unlock()
 			at := found[s.Surface]
 			if at == nil {
-				at = &neighbour{counted{surface: s.Surface, term: s.Term}, automaton.typos()}
+				at = &neighbour{Surface{Surface: s.Surface, Term: s.Term}, automaton.typos()}
 				found[s.Surface] = at
 			}
-			at.documents += int64(s.Documents)
+			at.of.Documents += int64(s.Documents)
 			if delta != nil {
-				at.documents -= delta.Surfaces[s.Surface]
+				at.of.Documents -= delta.Surfaces[s.Surface]
 			}
 		})
 	})
 	for _, s := range found {
-		if s.documents > 0 {
+		if s.of.Documents > 0 {
 			all = append(all, *s)
 		}
 	}

@@ -42,7 +42,7 @@ func TestNear(t *testing.T) {
 				near := r.near(typed, limit)
 				got := map[string]string{}
 				for _, n := range near {
-					got[n.surface] = fmt.Sprint(n.term, n.typos, n.documents)
+					got[n.of.Surface] = fmt.Sprint(n.of.Term, n.typos, n.of.Documents)
 				}
 				want, nearest := r.nearAll(typed, limit)
 				if !maps.Equal(got, want) || len(got) != len(near) {
@@ -77,7 +77,7 @@ func (r *run) nearAll(typed string, limit int) (found map[string]string, nearest
 			}
 		}
 		found[word.Surface] = fmt.Sprint(word.Term, typos, documents)
-		if likelihood := float64(seen) * typing(w, neighbour{counted{word.Surface, word.Term, 0}, typos}); likelihood > most {
+		if likelihood := float64(seen) * typing(w, neighbour{Surface{word.Surface, word.Term, 0}, typos}); likelihood > most {
 			nearest, most = word.Surface, likelihood
 		}
 	})

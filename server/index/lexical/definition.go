@@ -57,11 +57,11 @@ func (r *run) defined(by string, fits func(d definition) bool) (all []definition
 }
 
 // longForms returns what an acronym stands for, as phrases.
-func (r *run) longForms(acronym string) (forms [][]phraseTerm) {
+func (r *run) longForms(acronym string) (forms [][]PhraseWord) {
 	for _, d := range r.defined(acronym, func(definition) bool { return true }) {
 		form := r.phrase(slices.Clone(d.long))
-		same := func(had []phraseTerm) bool {
-			return slices.EqualFunc(had, form, func(a, b phraseTerm) bool { return slices.Equal(a.terms, b.terms) })
+		same := func(had []PhraseWord) bool {
+			return slices.EqualFunc(had, form, func(a, b PhraseWord) bool { return slices.Equal(a.Terms, b.Terms) })
 		}
 		if len(forms) < maxLongForms && !slices.ContainsFunc(forms, same) {
 			forms = append(forms, form)
@@ -114,10 +114,10 @@ type formedChunk struct {
 
 // formed returns the chunks with a long form, which are remembered: those of frequent words take as long as the rest of a
 // question.
-func (s *scoring) formed(form []phraseTerm) (all []formedChunk) {
+func (s *scoring) formed(form []PhraseWord) (all []formedChunk) {
 	var key strings.Builder
 	for _, word := range form {
-		for _, term := range word.terms {
+		for _, term := range word.Terms {
 			key.WriteString(term + "\x00")
 		}
 		key.WriteByte(byte(word.offset))
@@ -137,16 +137,16 @@ func (s *scoring) formed(form []phraseTerm) (all []formedChunk) {
 // longForm is a phrase of the query, or what a word of it stands for, as a highlighter finds it, word by word: how many
 // it has seen, and where the first one is.
 type longForm struct {
-	phrase                []phraseTerm
+	phrase                []PhraseWord
 	matched               matchedWord
 	seen, start, position int
 }
 
 // ends reports whether the next word of a text completes the long form; own is its first term.
 func (f *longForm) ends(a *analysis.Analyser, raw analysis.Raw, own, written string) bool {
-	is := func(word phraseTerm) bool {
-		return slices.Contains(word.surfaces, string(raw.Surface)) ||
-			slices.ContainsFunc(word.terms, func(term string) bool { return isTerm(a, own, written, term) })
+	is := func(word PhraseWord) bool {
+		return slices.Contains(word.Surfaces, string(raw.Surface)) ||
+			slices.ContainsFunc(word.Terms, func(term string) bool { return isTerm(a, own, written, term) })
 	}
 	follows := f.seen > 0 && raw.Position-f.position == int(f.phrase[f.seen].offset)
 	if !follows || !is(f.phrase[f.seen]) {

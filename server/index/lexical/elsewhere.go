@@ -49,7 +49,7 @@ type Wanted struct {
 	Need   int
 	Titles uint64
 	// Phrases must occur and Exclude must not.
-	Phrases, Exclude [][]WantedForm
+	Phrases, Exclude [][]PhraseWord
 	// Titled are terms of which the title must contain one, where there are any.
 	Titled []string
 	// Count asks for the documents that are counted, List for all documents in its order instead of the best passages.
@@ -64,8 +64,11 @@ type WantedWord struct {
 	Bits  uint64 // the words that count which a document with it holds
 }
 
-// WantedForm is a word of a phrase: any of its terms or surfaces.
-type WantedForm struct{ Terms, Surfaces []string }
+// PhraseWord is a word of a phrase: any of the terms or surfaces, offset positions behind the first word.
+type PhraseWord struct {
+	Terms, Surfaces []string
+	offset          uint32
+}
 
 // NewElsewhere returns a searcher of documents elsewhere for one caller. stats are of all of them.
 func NewElsewhere(stats segment.Stats, far Elsewhere) *Searcher {
@@ -115,8 +118,8 @@ func catch(f func()) (err error) {
 
 // wanted is what a plan needs at a level.
 func (p *plan) wanted(q *index.Query, level index.Level) Wanted {
-	w := Wanted{Filter: q.Filter, Need: p.least(level), Titles: p.sure,
-		Phrases: wantedPhrases(p.phrases), Exclude: wantedPhrases(p.exclude), Count: q.Count, List: q.List, Limit: max(candidates, min(q.Limit, maxLimit))}
+	w := Wanted{Filter: q.Filter, Need: p.least(level), Titles: p.sure, Phrases: p.phrases, Exclude: p.exclude,
+		Count: q.Count, List: q.List, Limit: max(candidates, min(q.Limit, maxLimit))}
 	if list := q.List; list != nil && len(list.Folds) > 0 { // they are among the documents elsewhere
 		w.List = &index.List{Documents: list.Until(), Order: list.Order, Browse: list.Browse}
 	}
@@ -124,17 +127,6 @@ func (p *plan) wanted(q *index.Query, level index.Level) Wanted {
 		w.Words = append(w.Words, WantedWord{Terms: word.terms, Bits: word.bits})
 	}
 	return w
-}
-
-func wantedPhrases(phrases [][]phraseTerm) (all [][]WantedForm) {
-	for _, phrase := range phrases {
-		var words []WantedForm
-		for _, word := range phrase {
-			words = append(words, WantedForm{word.terms, word.surfaces})
-		}
-		all = append(all, words)
-	}
-	return all
 }
 
 // fetched calls f with the documents that are wanted as the run's parts, and with how many come before them in a list.
@@ -167,7 +159,7 @@ func (r *run) mostFrequent(prefix string, first int) iter.Seq[[]Surface] {
 }
 
 // seenExpansions returns the most frequent surfaces elsewhere with a prefix that the caller may see.
-func (r *run) seenExpansions(prefix string) (items []counted) {
+func (r *run) seenExpansions(prefix string) (items []Surface) {
 	for found := range r.mostFrequent(prefix, 2*maxExpansions) {
 		surfaces := make([]string, len(found))
 		for i, s := range found {
@@ -175,7 +167,7 @@ func (r *run) seenExpansions(prefix string) (items []counted) {
 		}
 		for i, ok := range must(r.far.SeesSurface(surfaces)) {
 			if ok && len(items) < maxExpansions {
-				items = append(items, counted{term: found[i].Term})
+				items = append(items, found[i])
 			}
 		}
 		if len(items) == maxExpansions {
@@ -187,12 +179,12 @@ func (r *run) seenExpansions(prefix string) (items []counted) {
 
 // rarest counts the documents elsewhere that the caller may see of words in at least two, those in the fewest of all
 // documents first.
-func (r *run) rarest(all []counted) (rare []counted) {
+func (r *run) rarest(all []Surface) (rare []Surface) {
 	for i, c := range all {
 		if i == 2*rareWords && len(rare) > 0 {
 			break
 		}
-		if c.documents = must(r.far.CountSurface(c.surface)); c.documents >= 2 {
+		if c.Documents = must(r.far.CountSurface(c.Surface)); c.Documents >= 2 {
 			rare = append(rare, c)
 		}
 	}

@@ -44,7 +44,7 @@ func newHighlighter(p *plan, pool idle[analysis.Analyser]) *highlighter {
 		for _, form := range w.forms {
 			h.forms = append(h.forms, longForm{phrase: form, matched: matchedWord{word: w.Term, idf: w.idf}})
 			for _, word := range form {
-				for _, term := range word.terms {
+				for _, term := range word.Terms {
 					h.begin(term)
 				}
 			}

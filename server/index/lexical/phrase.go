@@ -9,15 +9,15 @@ import (
 )
 
 // phrases looks up phrases of words that occur as they are written: "custom" is not "customer", whose stem it is.
-func (r *run) phrases(phrases []string) (found [][]phraseTerm) {
+func (r *run) phrases(phrases []string) (found [][]PhraseWord) {
 	for _, phrase := range phrases {
-		var words []phraseTerm
+		var words []PhraseWord
 		for _, w := range r.analyser().Phrase(phrase) {
-			t := phraseTerm{offset: uint32(w.Position)}
+			t := PhraseWord{offset: uint32(w.Position)}
 			if w.Prefix {
-				t.terms = r.expansions(w.Surface, w.Term)
+				t.Terms = r.expansions(w.Surface, w.Term)
 			} else {
-				t.surfaces = r.spelt(w)
+				t.Surfaces = r.spelt(w)
 			}
 			words = append(words, t)
 		}
@@ -39,15 +39,15 @@ func (r *run) spelt(w analysis.QueryWord) []string {
 }
 
 // phrase looks up what the words of a long form stand for, in all their forms.
-func (r *run) phrase(words []analysis.QueryWord) []phraseTerm {
-	phrase := make([]phraseTerm, 0, len(words))
+func (r *run) phrase(words []analysis.QueryWord) []PhraseWord {
+	phrase := make([]PhraseWord, 0, len(words))
 	r.analyser().In(r.languages().all, words)
 	for _, w := range words {
-		t := phraseTerm{terms: []string{w.Term}, offset: uint32(w.Position)}
+		t := PhraseWord{Terms: []string{w.Term}, offset: uint32(w.Position)}
 		if w.Prefix {
-			t.terms = r.expansions(w.Surface, w.Term)
+			t.Terms = r.expansions(w.Surface, w.Term)
 		}
-		t.terms = append(t.terms, w.Stems...)
+		t.Terms = append(t.Terms, w.Stems...)
 		phrase = append(phrase, t)
 	}
 	return phrase
@@ -145,13 +145,13 @@ func (p postings) titles(chunk uint32) (n uint32) {
 // occurrences calls yield with every wanted chunk of a part that contains the phrase, ascending, with how often it does
 // (0 for a single word in any form), and whether the title has the words. Comparing positions is what takes the time,
 // so that chunks that are not wanted cost little.
-func (r *run) occurrences(part int, phrase []phraseTerm, wanted func(chunk uint32) bool,
+func (r *run) occurrences(part int, phrase []PhraseWord, wanted func(chunk uint32) bool,
 	yield func(chunk uint32, times int, titled bool)) {
 	lists := make([]postings, len(phrase))
 	rarest := 0
 	for i, term := range phrase {
-		lists[i] = r.postings(nil, part, term.terms)
-		for _, surface := range term.surfaces {
+		lists[i] = r.postings(nil, part, term.Terms)
+		for _, surface := range term.Surfaces {
 			if s, ok := r.reader(part).Surface(surface); ok {
 				lists[i] = r.postings(lists[i], part, []string{s.Term})
 				lists[i][len(lists[i])-1].form = s.Form
@@ -191,7 +191,7 @@ func (r *run) occurrences(part int, phrase []phraseTerm, wanted func(chunk uint3
 }
 
 // matches reports whether the words occur at their distances somewhere in the chunk.
-func matches(phrase []phraseTerm, lists []postings, chunk uint32, starts, others *[]uint32) bool {
+func matches(phrase []PhraseWord, lists []postings, chunk uint32, starts, others *[]uint32) bool {
 	if len(phrase) == 1 && !slices.ContainsFunc(lists[0], func(c termCursor) bool { return c.form > 0 }) {
 		return true
 	}

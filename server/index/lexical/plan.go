@@ -18,7 +18,7 @@ type word struct {
 	// terms are looked up as if they were one: the word's own, or all that a prefix stands for.
 	terms []string
 	// forms are what it is an acronym of.
-	forms [][]phraseTerm
+	forms [][]PhraseWord
 	// weight multiplies the word's share of the score.
 	weight float64
 	// idf is over chunks, titleIDF over titles.
@@ -32,8 +32,8 @@ type word struct {
 // plan is a query prepared for the parts.
 type plan struct {
 	words   []word
-	phrases [][]phraseTerm
-	exclude [][]phraseTerm
+	phrases [][]PhraseWord
+	exclude [][]PhraseWord
 	missing []analysis.QueryWord // that no document contains which the caller may see
 	instead []index.Correction   // the parts of missing words that documents contain
 	pairs   [][2]int             // neighbours among words
@@ -52,12 +52,6 @@ type plan struct {
 	title              float64     // average length of a title
 	// postings is how many are read for the words.
 	postings int64
-}
-
-// phraseTerm is a word of a phrase: any of terms or surfaces, offset positions behind the first word.
-type phraseTerm struct {
-	terms, surfaces []string
-	offset          uint32
 }
 
 // phraseBreak keeps the words of different phrases from being neighbours.
@@ -269,7 +263,7 @@ func (p *plan) finish(params *Params) {
 func (r *run) expansions(prefix, own string) []string {
 	everything := r.admitted() == r.s.stats.Documents
 	shown := func(surface string) bool { return everything || r.shows(surface) }
-	var items []counted
+	var items []Surface
 	if r.far != nil {
 		items = r.seenExpansions(prefix)
 	} else if frequent, ok := r.frequent(prefix, shown); ok {
@@ -279,19 +273,19 @@ func (r *run) expansions(prefix, own string) []string {
 	}
 	terms := []string{own}
 	for _, c := range items {
-		terms = append(terms, c.term)
+		terms = append(terms, c.Term)
 	}
 	slices.Sort(terms)
 	return slices.Compact(terms)
 }
 
 // mostUsed returns the surfaces with a prefix that most documents contain, of those that wanted accepts.
-func (r *run) mostUsed(prefix string, limit int, wanted func(surface string) bool) []counted {
+func (r *run) mostUsed(prefix string, limit int, wanted func(surface string) bool) []Surface {
 	best := bestSurfaces{limit: limit}
 	r.surfaces(prefix, func(at *segment.Cursor, documents int64) {
 		if best.accepts(documents) && wanted(string(at.Key())) {
 			s := at.Surface()
-			best.add(counted{s.Surface, s.Term, documents})
+			best.add(Surface{s.Surface, s.Term, documents})
 		}
 	})
 	return best.items
@@ -307,18 +301,18 @@ const (
 
 // frequent returns the surfaces with a short prefix that most documents contain, of those that wanted accepts. ok is
 // false if another surface could be among them.
-func (r *run) frequent(prefix string, wanted func(surface string) bool) (items []counted, ok bool) {
+func (r *run) frequent(prefix string, wanted func(surface string) bool) (items []Surface, ok bool) {
 	if prefix == "" || len(prefix) > shortPrefix {
 		return nil, false
 	}
 	known, cached := r.s.frequents.Load(prefix)
-	all, _ := known.([]counted)
+	all, _ := known.([]Surface)
 	if !cached {
 		all = r.mostUsed(prefix, maxFrequent, func(string) bool { return true })
 		r.s.frequents.Store(prefix, all)
 	}
 	for _, c := range all {
-		if !wanted(c.surface) {
+		if !wanted(c.Surface) {
 			continue
 		}
 		if items = append(items, c); len(items) == maxExpansions {

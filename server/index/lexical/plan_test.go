@@ -38,14 +38,14 @@ func TestFrequent(t *testing.T) {
 				r.surfaces(prefix, func(at *segment.Cursor, documents int64) {
 					if wanted(string(at.Key())) && best.accepts(documents) {
 						s := at.Surface()
-						best.add(counted{s.Surface, s.Term, documents})
+						best.add(Surface{s.Surface, s.Term, documents})
 					}
 				})
 				items, ok := r.frequent(prefix, wanted)
 				if ok && !reflect.DeepEqual(items, best.items) {
 					t.Errorf("%q stands for %v, want %v", prefix, items, best.items)
 				}
-				if known, _ := s.frequents.Load(prefix); ok && len(known.([]counted)) == maxFrequent {
+				if known, _ := s.frequents.Load(prefix); ok && len(known.([]Surface)) == maxFrequent {
 					enough++
 				}
 				return true

@@ -37,7 +37,7 @@ type Searcher struct {
 	stats     segment.Stats // of live documents
 	scratch   idle[scratch]
 	values    atomic.Pointer[facetValues]
-	frequents sync.Map                // of []counted by short prefix, see frequent
+	frequents sync.Map                // of []Surface by short prefix, see frequent
 	analysers idle[analysis.Analyser] // which remember the stems of earlier texts: that is most of their work
 	languages atomic.Pointer[libraryLanguages]
 	twins     atomic.Pointer[[]segment.Bits]

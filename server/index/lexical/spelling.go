@@ -106,9 +106,9 @@ func (r *run) split(w analysis.QueryWord) []analysis.QueryWord {
 			continue
 		}
 		parts := r.respelt(w, w.Surface[:i], w.Surface[i:])
-		var phrase []phraseTerm
+		var phrase []PhraseWord
 		for at, part := range parts {
-			phrase = append(phrase, phraseTerm{terms: append([]string{part.Term}, part.Stems...), offset: uint32(at)})
+			phrase = append(phrase, PhraseWord{Terms: append([]string{part.Term}, part.Stems...), offset: uint32(at)})
 		}
 		if r.occurs(phrase) {
 			return parts
@@ -130,9 +130,8 @@ func (r *run) respelt(w analysis.QueryWord, surfaces ...string) (meant []analysi
 }
 
 // occurs reports whether a document that the caller may see contains a phrase.
-func (r *run) occurs(phrase []phraseTerm) (found bool) {
-	wanted := Wanted{Filter: index.Filter{Access: r.access}, Limit: candidates}
-	wanted.Phrases = wantedPhrases([][]phraseTerm{phrase})
+func (r *run) occurs(phrase []PhraseWord) (found bool) {
+	wanted := Wanted{Filter: index.Filter{Access: r.access}, Phrases: [][]PhraseWord{phrase}, Limit: candidates}
 	r.fetched(wanted, func(int) {
 		for part, rights := range r.rights() { // of what was fetched, if documents are elsewhere
 			reader := r.reader(part)

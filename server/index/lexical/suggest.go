@@ -53,13 +53,13 @@ func (r *run) completions(prefix string, limit int) (words []string) {
 	best := bestSurfaces{limit: limit}
 	add := func(surface string) {
 		if documents := r.countIn(surface); documents > 0 {
-			best.add(counted{surface: surface, documents: documents})
+			best.add(Surface{Surface: surface, Documents: documents})
 		}
 	}
 	if r.far != nil {
 		for found := range r.mostFrequent(prefix, 4*limit) {
 			isEnough := slices.ContainsFunc(found, func(s Surface) bool {
-				if len(best.items) == limit && s.Documents < best.items[limit-1].documents {
+				if len(best.items) == limit && s.Documents < best.items[limit-1].Documents {
 					return true
 				}
 				add(s.Surface)
@@ -81,7 +81,7 @@ func (r *run) completions(prefix string, limit int) (words []string) {
 		})
 	}
 	for _, c := range best.items {
-		words = append(words, c.surface)
+		words = append(words, c.Surface)
 	}
 	return words
 }
@@ -175,12 +175,6 @@ func (r *run) titles(t *typedTitle, terms []string, limit int) (out []index.Titl
 	return out
 }
 
-// counted is a surface with a number of documents that contain it.
-type counted struct {
-	surface, term string
-	documents     int64
-}
-
 // surfaces calls yield for each surface that begins with prefix and that a live document contains, in order, with the
 // number of those documents. The cursor is valid during the call.
 func (r *run) surfaces(prefix string, yield func(at *segment.Cursor, documents int64)) {
@@ -206,18 +200,18 @@ func (r *run) surfaces(prefix string, yield func(at *segment.Cursor, documents i
 // bestSurfaces keeps the surfaces of most documents, equal ones in the order of the alphabet.
 type bestSurfaces struct {
 	limit int
-	items []counted // best first
+	items []Surface // best first
 }
 
 // accepts reports whether a surface would be among the best; surfaces must come in the order of the alphabet.
 func (b *bestSurfaces) accepts(documents int64) bool {
-	return len(b.items) < b.limit || b.limit > 0 && documents > b.items[len(b.items)-1].documents
+	return len(b.items) < b.limit || b.limit > 0 && documents > b.items[len(b.items)-1].Documents
 }
 
 // add adds a surface if it is among the best.
-func (b *bestSurfaces) add(c counted) {
-	at, _ := slices.BinarySearchFunc(b.items, c, func(a, b counted) int {
-		return cmp.Or(cmp.Compare(b.documents, a.documents), cmp.Compare(a.surface, b.surface))
+func (b *bestSurfaces) add(c Surface) {
+	at, _ := slices.BinarySearchFunc(b.items, c, func(a, b Surface) int {
+		return cmp.Or(cmp.Compare(b.Documents, a.Documents), cmp.Compare(a.Surface, b.Surface))
 	})
 	b.items = slices.Insert(b.items, at, c)
 	b.items = b.items[:min(len(b.items), b.limit)]
@@ -226,15 +220,15 @@ func (b *bestSurfaces) add(c counted) {
 // rareWords bounds the words that stand for a passage.
 const rareWords = 12
 
-func fewestFirst(a, b counted) int {
-	return cmp.Or(cmp.Compare(a.documents, b.documents), cmp.Compare(a.surface, b.surface))
+func fewestFirst(a, b Surface) int {
+	return cmp.Or(cmp.Compare(a.Documents, b.Documents), cmp.Compare(a.Surface, b.Surface))
 }
 
 // RareWords returns the words of a passage that the fewest documents contain which access admits, at least two.
 func (s *Searcher) RareWords(ctx context.Context, passage string, access index.Access) ([]string, error) {
 	return answer(ctx, s, "look for rare words", func(r *run) (words []string) {
 		r.reach(access)
-		var rare []counted
+		var rare []Surface
 		seen := map[string]bool{}
 		for _, token := range r.analyser().Tokens(passage) {
 			r.check()
@@ -249,7 +243,7 @@ func (s *Searcher) RareWords(ctx context.Context, passage string, access index.A
 				documents = r.countIn(token.Surface)
 			}
 			if documents >= 2 {
-				rare = append(rare, counted{surface: token.Surface, documents: documents})
+				rare = append(rare, Surface{Surface: token.Surface, Documents: documents})
 			}
 		}
 		slices.SortFunc(rare, fewestFirst)
@@ -257,7 +251,7 @@ func (s *Searcher) RareWords(ctx context.Context, passage string, access index.A
 			rare = r.rarest(rare)
 		}
 		for _, c := range rare[:min(len(rare), rareWords)] {
-			words = append(words, c.surface)
+			words = append(words, c.Surface)
 		}
 		return words
 	})
