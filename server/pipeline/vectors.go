@@ -50,7 +50,9 @@ func (r *run) searchesByVector() (bool, error) {
 func (r *run) startVectors() error {
 	able, err := r.searchesByVector()
 	if able {
-		r.questionVectors = r.embed(r.ctx, []string{oneLine(r.words())})
+		asked, question := make(chan vectorAnswer, 1), []string{oneLine(r.words())}
+		guard.Go(func() { asked <- r.embed(r.ctx, question) }, func(err error) { asked <- vectorAnswer{err: err} })
+		r.questionVectors = asked
 	}
 	return err
 }
@@ -63,8 +65,8 @@ func (r *run) embeddingText(q wire.ExecutedQuery) string {
 	return oneLine(q.Query)
 }
 
-// embed requests the vectors of texts that are not cached. The channel receives one answer, within the deadline.
-func (r *run) embed(ctx context.Context, texts []string) <-chan vectorAnswer {
+// embed requests the vectors of texts that are not cached. It returns within the deadline.
+func (r *run) embed(ctx context.Context, texts []string) vectorAnswer {
 	answer := vectorAnswer{vectors: map[string][]float32{}}
 	var unknown []string
 	for _, text := range texts {
@@ -74,25 +76,18 @@ func (r *run) embed(ctx context.Context, texts []string) <-chan vectorAnswer {
 			unknown = append(unknown, text)
 		}
 	}
-	asked := make(chan vectorAnswer, 1)
 	if len(unknown) == 0 {
-		asked <- answer
-		return asked
+		return answer
 	}
-	deadline := min(embedDeadline, r.deadline(0))
-	guard.Go(func() {
-		var fresh vectorAnswer
-		fresh, answer.err = guard.Within(ctx, deadline, func(ctx context.Context) (vectorAnswer, error) {
-			return vectorsOf(ctx, r.Embedder, unknown)
-		})
-		answer.usage = fresh.usage
-		for text, vector := range fresh.vectors {
-			answer.vectors[text] = vector
-			r.Cache.vectors.Add(vectorKey{r.Caller, r.Embedder.Name(), text}, vector)
-		}
-		asked <- answer
-	}, func(err error) { asked <- vectorAnswer{err: err} })
-	return asked
+	fresh, err := guard.Within(ctx, min(embedDeadline, r.deadline(0)), func(ctx context.Context) (vectorAnswer, error) {
+		return vectorsOf(ctx, r.Embedder, unknown)
+	})
+	answer.usage, answer.err = fresh.usage, err
+	for text, vector := range fresh.vectors {
+		answer.vectors[text] = vector
+		r.Cache.vectors.Add(vectorKey{r.Caller, r.Embedder.Name(), text}, vector)
+	}
+	return answer
 }
 
 // vectorsOf calls the embedding model.
@@ -131,7 +126,7 @@ func (r *run) retrieveByVector(ctx context.Context) {
 		}
 	}
 	if len(texts) > 0 {
-		more := <-r.embed(ctx, texts)
+		more := r.embed(ctx, texts)
 		maps.Copy(asked.vectors, more.vectors)
 		asked.err, asked.usage = more.err, asked.usage.Add(more.usage)
 	}
