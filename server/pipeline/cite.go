@@ -51,19 +51,14 @@ func (r *run) write(response *wire.SearchResponse, sections []section) error {
 	if err := r.lacking(sections); err != nil {
 		return fmt.Errorf("look up what lacks words: %w", err)
 	}
-	related := slices.Clone(sections)
+	related := idsOf(sections)
 	for _, s := range sections {
-		for _, id := range append(r.copiesOf(s), r.newer[s.document]) {
-			if id != "" {
-				related = append(related, section{document: id})
-			}
-		}
+		related = append(append(related, r.copiesOf(s)...), r.newer[s.document])
 	}
 	group, within := errgroup.WithContext(r.ctx)
 	defer group.Wait()
 	group.Go(guard.Err(func() error { return r.count(within, response) }))
-	documents, err := r.documents(related)
-	if err != nil {
+	if err := r.look(related); err != nil {
 		return err
 	}
 	w := writing{r: r, response: response, numbers: map[documentKey]int{},
@@ -75,7 +70,7 @@ func (r *run) write(response *wire.SearchResponse, sections []section) error {
 			return fmt.Errorf("read the documents found: %w", err)
 		}
 		for i, s := range some {
-			if write := w.result(from+i, s, documents[s.document], texts[i]); write != nil {
+			if write := w.result(from+i, s, r.described[s.document], texts[i]); write != nil {
 				group.Go(guard.Err(write))
 			}
 		}
@@ -150,28 +145,38 @@ func (w *writing) cite(of documentKey, id string) int {
 	return number
 }
 
-// documents returns the documents of sections by id; nil if removed meanwhile.
-func (r *run) documents(sections []section) (map[string]*index.Stored, error) {
-	var ids []string
+// idsOf returns the ids of the sections' documents that are of this library.
+func idsOf(sections []section) (ids []string) {
 	for _, s := range sections {
-		if _, known := r.described[s.document]; !known && s.center.remote == nil {
-			r.described[s.document] = nil
+		if s.center.remote == nil {
 			ids = append(ids, s.document)
 		}
 	}
-	if len(ids) == 0 {
-		return r.described, nil
+	return ids
+}
+
+// look adds documents to those that are described.
+func (r *run) look(ids []string) error {
+	var unknown []string
+	for _, id := range ids {
+		if _, known := r.described[id]; !known && id != "" {
+			r.described[id] = nil
+			unknown = append(unknown, id)
+		}
 	}
-	stored, err := r.snapshot.Documents(r.ctx, ids, r.Access)
+	if len(unknown) == 0 {
+		return nil
+	}
+	stored, err := r.snapshot.Documents(r.ctx, unknown, r.Access)
 	if err != nil {
-		return nil, fmt.Errorf("describe the documents found: %w", err)
+		return fmt.Errorf("describe the documents found: %w", err)
 	}
 	for _, d := range stored {
 		if !d.Damaged {
 			r.described[d.ID] = &d
 		}
 	}
-	return r.described, nil
+	return nil
 }
 
 func (r *run) result(s section, d index.Stored, chunks []index.Chunk, citation int) wire.SearchResult {

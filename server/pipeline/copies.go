@@ -2,13 +2,12 @@ package pipeline
 
 import (
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
 
 	"quarry/client/wire"
-	"quarry/server/fault"
+	"quarry/server/index"
 )
 
 // maxCopies bounds the documents that a result lists as copies.
@@ -83,23 +82,22 @@ func (r *run) digestText(id string, most int) (found digest, err error) {
 	hash := sha256.New()
 	for more := true; more && found.passages <= most; {
 		from := found.passages
-		chunks, err := r.snapshot.Chunks(r.ctx, id, from, from+wire.MaxChunksPerRequest-1, r.Access)
-		if errors.Is(err, fault.ErrNotFound) || errors.Is(err, fault.ErrDamaged) {
-			return digest{}, nil
-		}
+		texts, err := r.snapshot.Texts(r.ctx, []index.Range{{DocumentID: id, From: from, To: from + wire.MaxChunksPerRequest - 1}}, r.Access)
 		if err != nil {
 			return digest{}, fmt.Errorf("compare copies: %w", err)
 		}
-		for _, c := range chunks {
+		for _, c := range texts[0] {
 			if c.Damaged {
 				return digest{}, nil
 			}
 			_, _ = io.WriteString(hash, c.Text+"\x00")
 		}
-		found.passages += len(chunks)
-		more = len(chunks) == wire.MaxChunksPerRequest
+		found.passages += len(texts[0])
+		more = len(texts[0]) == wire.MaxChunksPerRequest
 	}
-	hash.Sum(found.sum[:0])
+	if found.passages > 0 {
+		hash.Sum(found.sum[:0])
+	}
 	return found, nil
 }
 

@@ -61,18 +61,17 @@ func (r *run) expand() error {
 // classifying lists the model calls that classify the selected sections. Sections that are shown as whole documents
 // need none. Without an answer a section stays as it is.
 func (r *run) classifying(classes []class) ([]inquiry, error) {
-	documents, err := r.documents(r.chosen)
-	if err != nil {
+	if err := r.look(idsOf(r.chosen)); err != nil {
 		return nil, err
 	}
 	var inquiries []inquiry
 	for i, s := range r.chosen {
 		classes[i] = sectionOnly
-		d := documents[s.document]
+		d := r.described[s.document]
 		if s.whole || d == nil || s.center.remote != nil {
 			continue
 		}
-		around, err := r.around(s, d.ChunkCount)
+		around, err := r.around(s)
 		if err != nil {
 			return nil, err
 		}
@@ -93,7 +92,7 @@ type surroundings struct {
 	Question, Title, Before, Passage, After llm.Quoted
 }
 
-func (r *run) around(s section, chunkCount int) (surroundings, error) {
+func (r *run) around(s section) (surroundings, error) {
 	shown := surroundings{Question: llm.QuoteText(r.Search.Query, questionTokens), Before: `"N/A"`, After: `"N/A"`}
 	parts := []struct {
 		from, to, most int
@@ -104,15 +103,13 @@ func (r *run) around(s section, chunkCount int) (surroundings, error) {
 		{s.end + 1, s.end + neighbourChunks, aroundTokens, &shown.After},
 	}
 	for _, part := range parts {
-		from, to := max(part.from, 0), min(part.to, chunkCount-1)
-		if from > to {
-			continue
-		}
-		text, err := r.text(s.document, from, to, part.most)
+		text, err := r.text(s.document, part.from, part.to, part.most)
 		if err != nil {
 			return shown, err
 		}
-		*part.shown = llm.QuoteText(text, part.most)
+		if text != "" {
+			*part.shown = llm.QuoteText(text, part.most)
+		}
 	}
 	return shown, nil
 }

@@ -29,22 +29,21 @@ func Passages(ctx context.Context, snapshot index.Snapshot, request Request, ref
 // sectionsNamed returns the passages that refs name: an id that exists whole wins, and means the document's first
 // passage.
 func (r *run) sectionsNamed(refs []string) ([]section, error) {
-	var candidates []section
+	var candidates []string
 	for _, ref := range refs {
 		id, _, _ := wire.SplitRef(ref)
-		candidates = append(candidates, section{document: ref}, section{document: id})
+		candidates = append(candidates, ref, id)
 	}
-	documents, err := r.documents(candidates)
-	if err != nil {
+	if err := r.look(candidates); err != nil {
 		return nil, err
 	}
 	var hits []index.Hit
 	for _, ref := range refs {
 		id, chunk := ref, 0
-		if documents[ref] == nil {
+		if r.described[ref] == nil {
 			id, chunk, _ = wire.SplitRef(ref)
 		}
-		if d := documents[id]; d != nil && chunk < d.ChunkCount {
+		if d := r.described[id]; d != nil && chunk < d.ChunkCount {
 			hits = append(hits, index.Hit{DocumentID: id, Chunk: chunk})
 		}
 	}

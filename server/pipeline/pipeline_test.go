@@ -91,10 +91,11 @@ func (s *shelf) Chunks(_ context.Context, id string, from, to int, _ index.Acces
 	if _, ok := s.documents[id]; !ok {
 		return nil, fault.ErrNotFound
 	}
-	if to >= len(s.chunks[id]) {
+	if from < len(s.chunks[id]) && to >= len(s.chunks[id]) {
 		s.whole++
 	}
-	return s.chunks[id][from:min(to+1, len(s.chunks[id]))], nil
+	chunks := s.chunks[id]
+	return chunks[min(max(from, 0), len(chunks)):max(min(to+1, len(chunks)), 0)], nil
 }
 
 func (s *shelf) Texts(ctx context.Context, ranges []index.Range, access index.Access) ([][]index.Chunk, error) {

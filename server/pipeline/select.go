@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -10,7 +9,6 @@ import (
 
 	"quarry/client/wire"
 	"quarry/internal/text"
-	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/llm"
 )
@@ -68,8 +66,7 @@ func (r *run) selectSections() error {
 // shownSections returns the sections that fit into the prompt, in order. A document that was removed meanwhile is an
 // empty passage, so that the numbers stay.
 func (r *run) shownSections() ([]llm.Quoted, error) {
-	documents, err := r.documents(r.sections)
-	if err != nil {
+	if err := r.look(idsOf(r.sections)); err != nil {
 		return nil, err
 	}
 	var shown []llm.Quoted
@@ -78,12 +75,14 @@ func (r *run) shownSections() ([]llm.Quoted, error) {
 		var one wire.SearchResult
 		if p := s.center.remote; p != nil {
 			one = describeRemote(p)
-		} else if d := documents[s.document]; d != nil {
+		} else if d := r.described[s.document]; d != nil {
 			one = describe(*d)
 			from, to := s.aroundCenter()
-			if one.Content, err = r.text(s.document, from, to, passageTokens); err != nil {
+			content, err := r.text(s.document, from, to, passageTokens)
+			if err != nil {
 				return nil, err
 			}
+			one.Content = content
 		}
 		if room -= text.EstimateTokens(one.Content) + sectionTokens; room < 0 && i > 0 {
 			break
@@ -116,14 +115,11 @@ func describe(d index.Stored) wire.SearchResult {
 
 // text returns a run of chunks as one text of at most most tokens; "" if the document was removed meanwhile.
 func (r *run) text(document string, from, to, most int) (string, error) {
-	chunks, err := r.snapshot.Chunks(r.ctx, document, from, to, r.Access)
-	if errors.Is(err, fault.ErrNotFound) || errors.Is(err, fault.ErrDamaged) || err == nil && len(chunks) == 0 {
-		return "", nil
-	}
+	texts, err := r.snapshot.Texts(r.ctx, []index.Range{{DocumentID: document, From: from, To: to}}, r.Access)
 	if err != nil {
 		return "", fmt.Errorf("read %s: %w", document, err)
 	}
-	whole, _ := joined(chunks)
+	whole, _ := joined(texts[0])
 	return text.ClipTokens(whole, most), nil
 }
 

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,7 +9,6 @@ import (
 	"unicode"
 
 	"quarry/internal/text"
-	"quarry/server/fault"
 	"quarry/server/index"
 )
 
@@ -30,11 +28,11 @@ const (
 func (r *run) findNewer(ranked []fusedChunk) error {
 	r.newer = map[string]string{}
 	pairs := alikePairs(ranked[:min(len(ranked), versionPassages)])
-	var compared []section
+	var compared []string
 	for _, pair := range pairs {
-		compared = append(compared, section{document: pair[0]}, section{document: pair[1]})
+		compared = append(compared, pair[:]...)
 	}
-	if _, err := r.documents(compared); err != nil { // all at once
+	if err := r.look(compared); err != nil { // all at once
 		return err
 	}
 	for _, pair := range pairs {
@@ -106,21 +104,18 @@ func (r *run) versions(pair [2]string) (older, newer *index.Stored, err error) {
 	if newer.UpdatedAt.Before(older.UpdatedAt) {
 		older, newer = newer, older
 	}
-	var triples [2]map[[3]string]bool
-	for i, d := range []*index.Stored{older, newer} {
-		chunks, err := r.snapshot.Chunks(r.ctx, d.ID, 0, comparedChunks-1, r.Access)
-		if err != nil && !errors.Is(err, fault.ErrNotFound) && !errors.Is(err, fault.ErrDamaged) {
-			return nil, nil, fmt.Errorf("compare versions: %w", err)
-		}
-		triples[i] = triplesOf(chunks)
+	texts, err := r.snapshot.Texts(r.ctx, []index.Range{{DocumentID: older.ID, To: comparedChunks - 1},
+		{DocumentID: newer.ID, To: comparedChunks - 1}}, r.Access)
+	if err != nil {
+		return nil, nil, fmt.Errorf("compare versions: %w", err)
 	}
-	shared := 0
-	for triple := range triples[0] {
-		if triples[1][triple] {
+	before, now, shared := triplesOf(texts[0]), triplesOf(texts[1]), 0
+	for triple := range before {
+		if now[triple] {
 			shared++
 		}
 	}
-	if 2*shared < max(1, len(triples[0]), len(triples[1])) {
+	if 2*shared < max(1, len(before), len(now)) {
 		return nil, nil, nil
 	}
 	return older, newer, nil
