@@ -105,7 +105,7 @@ type Base string
 func (b *Base) UnmarshalText(text []byte) error {
 	var names []string
 	for _, l := range looks() {
-		if l.truecolour {
+		if l.Ground != "" {
 			names = append(names, l.name)
 		}
 	}
@@ -118,14 +118,14 @@ func (b *Base) UnmarshalText(text []byte) error {
 
 // look returns the look with the replaced colours.
 func (c Custom) look() look {
-	l := darkLook()
-	for _, base := range looks() {
-		if base.truecolour && base.name == string(c.BasedOn) {
-			l = base
+	l := lookNamed(string(c.BasedOn))
+	based := colours(reflect.ValueOf(&l.Colours).Elem())
+	for i, own := range colours(reflect.ValueOf(c.Colours)) {
+		if !own.IsZero() {
+			based[i].Set(own)
 		}
 	}
-	replaceColours(reflect.ValueOf(&l.Colours).Elem(), reflect.ValueOf(c.Colours))
-	l.selected256 = cmp.Or(c.Selected.Background, l.selected256)
+	l.Selected256 = cmp.Or(c.Selected.Background, l.Selected256)
 	l.highlight = l.name
 	version := fnv.New32() // caches go by the name, and a file may change
 	fmt.Fprint(version, l)
@@ -133,24 +133,12 @@ func (c Custom) look() look {
 	return l
 }
 
-// replaceColours puts those of own that are set in the place of others.
-func replaceColours(others, own reflect.Value) {
-	for i := range own.NumField() {
-		switch field := own.Field(i); {
-		case field.Kind() == reflect.Struct:
-			replaceColours(others.Field(i), field)
-		case !field.IsZero():
-			others.Field(i).Set(field)
-		}
-	}
-}
-
 // LowContrast lists what is hard to read, such as "muted 2.1:1", with the contrast to a background as the look is made
 // for: below 4.5:1 for text, below 3:1 for lines and disabled text.
 func (c Custom) LowContrast() []string {
 	th := ForScreen(Options{Custom: &c, Profile: colorprofile.TrueColor})
 	var low []string
-	for _, p := range th.pairings(th.look.ground.color()) {
+	for _, p := range th.pairings(th.look.Ground.color()) {
 		if ratio := contrast(p.front, p.ground); ratio < p.least() {
 			low = append(low, fmt.Sprintf("%s %.1f:1", p.name, ratio))
 		}
@@ -215,10 +203,8 @@ func (t Theme) pairings(ground color.Color) []pairing {
 	for f, name := range familyNames() {
 		onBoth("sources."+name, l.Sources.of(family(f)))
 	}
-	for _, c := range []Colour{
-		l.code.comment, l.code.keyword, l.code.name, l.code.kind, l.code.text, l.code.number, l.code.removed, l.code.added,
-	} {
-		all = append(all, pairing{"code", c.color(), ground, false})
+	for _, c := range colours(reflect.ValueOf(l.Code)) {
+		all = append(all, pairing{"code", Colour(c.String()).color(), ground, false})
 	}
 	if l.Selected.Text != "" {
 		all = append(all, pairing{"selected", l.Selected.Text.color(), t.Selected.GetBackground(), false})

@@ -57,8 +57,8 @@ func (t Theme) Glamour() ansi.StyleConfig {
 // terminal's own colours, in one that matches do not have.
 func (t Theme) inlineCode() ansi.StylePrimitive {
 	l := t.look
-	if !l.truecolour {
-		return ansi.StylePrimitive{Color: colour(l.code.kind)}
+	if l.Ground == "" {
+		return ansi.StylePrimitive{Color: colour(l.Code.Kind)}
 	}
 	return ansi.StylePrimitive{BackgroundColor: colour(l.Selected.Background)}
 }
@@ -68,7 +68,7 @@ func (t Theme) ChromaFormatter() string {
 	switch {
 	case t.look.mono:
 		return "noop"
-	case !t.look.truecolour:
+	case t.look.Ground == "":
 		return "terminal16"
 	case t.profile < colorprofile.TrueColor:
 		return "terminal256"
@@ -121,15 +121,15 @@ func codeStyle(l look) *chroma.Style {
 			entries[t] = entry
 		}
 	}
-	c := l.code
-	set(c.comment, "italic", chroma.Comment)
-	set(c.keyword, "", chroma.Keyword, chroma.OperatorWord, chroma.CommentPreproc)
-	set(c.kind, "", chroma.KeywordType, chroma.NameClass, chroma.NameNamespace, chroma.NameBuiltin)
-	set(c.name, "", chroma.NameFunction, chroma.NameTag, chroma.NameAttribute, chroma.NameDecorator)
-	set(c.text, "", chroma.LiteralString)
-	set(c.number, "", chroma.LiteralNumber, chroma.LiteralStringEscape, chroma.KeywordConstant, chroma.NameConstant)
-	set(c.removed, "", chroma.GenericDeleted, chroma.GenericError)
-	set(c.added, "", chroma.GenericInserted)
+	c := l.Code
+	set(c.Comment, "italic", chroma.Comment)
+	set(c.Keyword, "", chroma.Keyword, chroma.OperatorWord, chroma.CommentPreproc)
+	set(c.Kind, "", chroma.KeywordType, chroma.NameClass, chroma.NameNamespace, chroma.NameBuiltin)
+	set(c.Name, "", chroma.NameFunction, chroma.NameTag, chroma.NameAttribute, chroma.NameDecorator)
+	set(c.Text, "", chroma.LiteralString)
+	set(c.Number, "", chroma.LiteralNumber, chroma.LiteralStringEscape, chroma.KeywordConstant, chroma.NameConstant)
+	set(c.Removed, "", chroma.GenericDeleted, chroma.GenericError)
+	set(c.Added, "", chroma.GenericInserted)
 	set("", "bold", chroma.GenericHeading, chroma.GenericSubheading, chroma.GenericStrong)
 	set("", "italic", chroma.GenericEmph)
 	return chroma.MustNewStyle(codeStyleName(l), entries)

@@ -49,9 +49,9 @@ func ForScreen(options Options) Theme {
 	if t.ascii {
 		t.Name += "-ascii"
 	}
-	if l.truecolour && options.Profile < colorprofile.TrueColor {
+	if l.Ground != "" && options.Profile < colorprofile.TrueColor {
 		t.Name += "-256"
-		l.Selected.Background = l.selected256
+		l.Selected.Background = l.Selected256
 	}
 	t.look = l
 	if l.mono {
@@ -65,7 +65,7 @@ func ForScreen(options Options) Theme {
 	t.Stale, t.Disabled, t.Placeholder, t.Border = style(l.Disabled), style(l.Disabled), style(l.Disabled), style(l.Border)
 	t.BorderFocused, t.Prompt, t.Bar = style(l.Accent), bold(style(l.Accent)), style(l.Accent)
 	t.Key = t.Prompt
-	if !l.truecolour {
+	if l.Ground == "" {
 		t.Muted, t.Stale, t.Disabled, t.Placeholder, t.Border = faint(), faint(), faint(), faint(), faint()
 		t.Key = t.Title
 	}

@@ -1,7 +1,9 @@
 package theme
 
 import (
+	"cmp"
 	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -108,12 +110,15 @@ func written(th Theme) map[string]Style {
 		th.Bar, th.Key, th.BorderFocused} {
 		styles[fmt.Sprint("style ", i)] = style
 	}
-	c := th.look.code
-	for i, of := range []Colour{th.look.Heading, th.look.Link, c.comment, c.keyword, c.name, c.kind, c.number, c.removed} {
+	c := th.look.Code
+	for i, of := range []Colour{th.look.Heading, th.look.Link, c.Comment, c.Keyword, c.Name, c.Kind, c.Number, c.Removed} {
 		styles[fmt.Sprint("heading or code ", i)] = styleOf(lipgloss.NewStyle().Bold(true).Foreground(of.color()))
 	}
 	return styles
 }
+
+// The terminal's own colours.
+const red, green, yellow, blue, cyan = "1", "2", "3", "4", "6"
 
 // On a dark background of the terminal's own colours nothing is blue, which xterm and others show too dark to be read.
 func TestSixteenColoursOnDark(t *testing.T) {
@@ -229,5 +234,33 @@ func TestSources(t *testing.T) {
 	}
 	if got := (Theme{}).SourceStyle("slack").Render("x"); got != "x" {
 		t.Errorf("a theme of no look: %q", got)
+	}
+}
+
+// The rows of the table of looks are named and ordered as the fields that they set.
+func TestTableOfLooks(t *testing.T) {
+	t.Parallel()
+	var want []string
+	var name func(group reflect.Type, path string)
+	name = func(group reflect.Type, path string) {
+		for _, field := range reflect.VisibleFields(group) {
+			switch at := path + cmp.Or(field.Tag.Get("mapstructure"), strings.ToLower(field.Name)); {
+			case field.Anonymous || len(field.Index) > 1 && path != "":
+			case field.Type.Kind() == reflect.Struct:
+				name(field.Type, at+".")
+			default:
+				want = append(want, at)
+			}
+		}
+	}
+	name(reflect.TypeFor[lookColours](), "")
+	for i, line := range strings.Split(strings.TrimSpace(looksText), "\n") {
+		cells := strings.Fields(line)
+		if len(cells) != len(looks()) || i > 0 && (i > len(want) || cells[0] != want[i-1]) {
+			t.Errorf("row %d is %q", i, cells)
+		}
+	}
+	if rows := strings.Count(looksText, "\n"); rows != len(want)+1 {
+		t.Errorf("%d rows for %d colours", rows, len(want))
 	}
 }
