@@ -29,17 +29,17 @@ func (f Features) excludes(row field.Field) bool {
 	return f.Has(wire.FeatureExcludeFilters) && f.knows(row)
 }
 
-// isExtended reports whether some servers do not know one of the filters, of which values returns the lists.
-func isExtended(exclude wire.Filters, values func(field.Field) field.Values) bool {
+// isExtended reports whether some servers do not know one of the filters.
+func isExtended(filters, exclude wire.Filters) bool {
 	return !field.IsEmpty(exclude) || slices.ContainsFunc(field.All(), func(row field.Field) bool {
-		return row.Extension && values(row).Len() > 0
+		return row.Extension && row.Request(&filters).Len() > 0
 	})
 }
 
 // unknown removes the filters that a server does not know, and returns their fields.
-func unknown(knows func(field.Field) bool, values func(field.Field) field.Values) (rows []field.Field) {
+func unknown(knows func(field.Field) bool, filters *wire.Filters) (rows []field.Field) {
 	for _, row := range field.All() {
-		if list := values(row); list.Len() > 0 && !knows(row) {
+		if list := row.Request(filters); list.Len() > 0 && !knows(row) {
 			rows = append(rows, row)
 			list.Clear()
 		}
@@ -51,7 +51,7 @@ func unknown(knows func(field.Field) bool, values func(field.Field) field.Values
 func (c *Client) prepare(ctx context.Context, asked wire.SearchRequest) (outgoing, error) {
 	asked = withCutoff(asked, now())
 	o := outgoing{asked: asked, request: asked}
-	if !isExtended(asked.ExcludeFilters, field.Lists(&asked.Filters)) && !asked.WithoutModel() {
+	if !isExtended(asked.Filters, asked.ExcludeFilters) && !asked.WithoutModel() {
 		return o, nil
 	}
 	features, err := c.extensions(ctx)
@@ -70,8 +70,8 @@ func (c *Client) prepare(ctx context.Context, asked wire.SearchRequest) (outgoin
 	}
 	o.sorting = asked.Lists() && !features.Has(wire.FeatureSort)
 	o.nothing = asked.Offset != nil && *asked.Offset > 0 && !features.Has(wire.FeatureOffset)
-	o.filters = unknown(features.knows, field.Lists(&o.request.Filters))
-	o.exclusions = unknown(features.excludes, field.Lists(&o.request.ExcludeFilters))
+	o.filters = unknown(features.knows, &o.request.Filters)
+	o.exclusions = unknown(features.excludes, &o.request.ExcludeFilters)
 	if excluded := asked.ExcludeFilters.Sources; len(excluded) > len(o.request.ExcludeFilters.Sources) {
 		others, none := c.otherSources(ctx, asked.Sources, excluded)
 		o.request.Sources, o.nothing = others, o.nothing || none
@@ -104,22 +104,22 @@ func (c *Client) prepareChat(ctx context.Context, request wire.ChatRequest) (_ w
 		return request, nil, nil
 	}
 	filters := *request.Filters
-	questions := func(row field.Field) field.Values { return row.Question(&filters) }
-	if !isExtended(filters.ExcludeFilters, questions) && len(filters.Exclude)+len(filters.Phrases) == 0 {
+	lists := (*wire.Filters)(&filters.ChatLists)
+	if !isExtended(*lists, filters.ExcludeFilters) && len(filters.Exclude)+len(filters.Phrases) == 0 {
 		return request, nil, nil
 	}
 	features, err := c.extensions(ctx)
 	if err != nil {
 		return request, nil, err
 	}
-	for _, row := range unknown(features.knows, questions) {
+	for _, row := range unknown(features.knows, lists) {
 		notes = append(notes, ignoredFilter(row.Name, false))
 	}
 	if features.API == 0 {
 		notes = append(notes, ignored(wire.SearchRequest{Phrases: filters.Phrases, Exclude: filters.Exclude})...)
 	}
 	excluded := filters.ExcludeFilters.Sources
-	for _, row := range unknown(features.excludes, field.Lists(&filters.ExcludeFilters)) {
+	for _, row := range unknown(features.excludes, &filters.ExcludeFilters) {
 		if row.ID != field.Source { // all others are searched
 			notes = append(notes, ignoredFilter("-"+row.Name, false))
 		}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"quarry/client/field"
 	"quarry/client/wire"
 )
 
@@ -179,7 +178,7 @@ func TestExclusionsOnAnOlderQuarry(t *testing.T) {
 		copied := response
 		copied.Results, copied.Notes = slices.Clone(response.Results), nil
 		o := outgoing{asked: wire.SearchRequest{ExcludeFilters: x}}
-		o.exclusions = unknown(Features{}.excludes, field.Lists(&x))
+		o.exclusions = unknown(Features{}.excludes, &x)
 		o.filter(&copied)
 		isFirst := func(other wire.SearchResult) bool { return other.Ref == r.Ref }
 		if slices.ContainsFunc(copied.Results, isFirst) || len(copied.Notes) != 1 ||

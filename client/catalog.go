@@ -278,7 +278,7 @@ func (c *Client) Counts(ctx context.Context, id field.ID) map[string]int {
 // such route: NotAvailable.
 func (c *Client) Facets(ctx context.Context, request wire.SearchRequest) (*wire.FacetCounts, error) {
 	request = withCutoff(request, now())
-	if isExtended(request.ExcludeFilters, field.Lists(&request.Filters)) {
+	if isExtended(request.Filters, request.ExcludeFilters) {
 		features, err := c.extensions(ctx)
 		if err != nil {
 			return nil, err

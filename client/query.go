@@ -89,13 +89,10 @@ func (q Query) ChatFilters() *wire.ChatFilters { return ChatFilters(q.Request())
 
 // ChatFilters returns the filters of a search as those of a question; nil if it has none.
 func ChatFilters(request wire.SearchRequest) *wire.ChatFilters {
-	filters := &wire.ChatFilters{Exclude: request.Exclude, Phrases: request.Phrases,
+	filters := &wire.ChatFilters{ChatLists: wire.ChatLists(request.Filters), Exclude: request.Exclude, Phrases: request.Phrases,
 		ExcludeFilters: request.ExcludeFilters}
 	given := len(request.Exclude)+len(request.Phrases) > 0 || !field.IsEmpty(request.Filters) ||
 		!field.IsEmpty(request.ExcludeFilters)
-	for _, row := range field.All() {
-		row.Question(filters).Take(row.Request(&request.Filters))
-	}
 	if request.TimeCutoff != nil || request.TimeUntil != nil {
 		given, filters.UpdatedAt = true, &wire.ChatTimeRange{Start: request.TimeCutoff, End: request.TimeUntil}
 	}

@@ -55,10 +55,9 @@ type Field struct {
 	// Extension: only a server knows the filter whose features name its Key.
 	Extension bool
 
-	// Request, Question and Counts return the field's list in a struct of the wire.
-	Request  func(*wire.Filters) Values
-	Question func(*wire.ChatFilters) Values
-	Counts   func(*wire.Facets) Counts
+	// Request and Counts return the field's list in a struct of the wire.
+	Request func(*wire.Filters) Values
+	Counts  func(*wire.Facets) Counts
 	// Result returns the values of a result as texts; empty ones are none. Show sets them.
 	Result func(*wire.SearchResult) []string
 	Show   func(*wire.SearchResult, []string)
@@ -99,65 +98,58 @@ type FlagInfo struct {
 // rows is the table. Its accessors are all that names the lists of the wire one by one.
 var rows = [N]Field{
 	{ID: Source, Name: "source", Noun: "source", Title: "Sources", Key: "sources", Chat: "source_type",
-		Request:  func(f *wire.Filters) Values { return texts{&f.Sources, readSource} },
-		Question: func(f *wire.ChatFilters) Values { return texts{&f.Sources, readSource} },
-		Counts:   func(f *wire.Facets) Counts { return valueCounts(&f.Sources) },
-		Result:   func(r *wire.SearchResult) []string { return []string{r.SourceType} },
-		Show:     func(r *wire.SearchResult, values []string) { r.SourceType = first(values) },
+		Request: func(f *wire.Filters) Values { return texts(&f.Sources, readSource) },
+		Counts:  func(f *wire.Facets) Counts { return valueCounts(&f.Sources) },
+		Result:  func(r *wire.SearchResult) []string { return []string{r.SourceType} },
+		Show:    func(r *wire.SearchResult, values []string) { r.SourceType = first(values) },
 		Flag: &FlagInfo{Name: "source", Short: "s", Commas: true,
 			Usage: "search only these `sources`, separated by commas, like slack,github"},
 		Listed: "sources", Choices: sourceValues, Folds: true, Label: wire.SourceName},
 	{ID: Set, Name: "set", Noun: "document set", Title: "Document sets", Short: "Sets",
 		Key: "document_sets", Chat: "document_set",
-		Request:  func(f *wire.Filters) Values { return texts{&f.DocumentSets, readText} },
-		Question: func(f *wire.ChatFilters) Values { return texts{&f.DocumentSets, readText} },
-		Counts:   func(f *wire.Facets) Counts { return valueCounts(&f.DocumentSets) },
-		Flag:     &FlagInfo{Name: "document-set", Usage: "only this document set (`NAME`); repeatable"},
+		Request: func(f *wire.Filters) Values { return texts(&f.DocumentSets, readText) },
+		Counts:  func(f *wire.Facets) Counts { return valueCounts(&f.DocumentSets) },
+		Flag:    &FlagInfo{Name: "document-set", Usage: "only this document set (`NAME`); repeatable"},
 		Lacks: map[Ability]string{Result: "a document may be in sets that its reader must not know",
 			Show: "its reader must not know them"},
 		Listed: "document-sets", Known: true},
 	{ID: Tag, Name: "tag", Noun: "tag", Title: "Tags", Key: "tags", Chat: "tags", Pairs: true,
-		Request:  func(f *wire.Filters) Values { return pairs{&f.Tags} },
-		Question: func(f *wire.ChatFilters) Values { return pairs{&f.Tags} },
-		Counts:   func(f *wire.Facets) Counts { return tagCounts(&f.Tags) },
-		Result:   tagsOf, Listed: "tags",
+		Request: func(f *wire.Filters) Values { return pairs(&f.Tags) },
+		Counts:  func(f *wire.Facets) Counts { return tagCounts(&f.Tags) },
+		Result:  tagsOf, Listed: "tags",
 		Lacks: map[Ability]string{Show: "a result says what was written as a list"},
 		Flag: &FlagInfo{Name: "tag", Usage: "only documents with this tag (`key=value`); repeatable",
 			Invalid: "is not key=value", Example: "Example: --tag team=infra. See: quarry tags"}},
 	{ID: Author, Name: "author", Noun: "author", Title: "Authors", Key: "authors", Chat: "authors", Extension: true,
-		Request:  func(f *wire.Filters) Values { return texts{&f.Authors, readText} },
-		Question: func(f *wire.ChatFilters) Values { return texts{&f.Authors, readText} },
-		Counts:   func(f *wire.Facets) Counts { return valueCounts(&f.Authors) },
-		Result:   func(r *wire.SearchResult) []string { return r.Authors },
-		Show:     func(r *wire.SearchResult, values []string) { r.Authors = append([]string{}, values...) },
-		Lacks:    map[Ability]string{Flag: "author: in the query says it"},
-		Folds:    true, Matches: isPartOfName, Parts: strings.Fields, Unlisted: func(string) bool { return true }},
+		Request: func(f *wire.Filters) Values { return texts(&f.Authors, readText) },
+		Counts:  func(f *wire.Facets) Counts { return valueCounts(&f.Authors) },
+		Result:  func(r *wire.SearchResult) []string { return r.Authors },
+		Show:    func(r *wire.SearchResult, values []string) { r.Authors = append([]string{}, values...) },
+		Lacks:   map[Ability]string{Flag: "author: in the query says it"},
+		Folds:   true, Matches: isPartOfName, Parts: strings.Fields, Unlisted: func(string) bool { return true }},
 	{ID: Type, Name: "type", Noun: "document type", Title: "Types",
 		Key: "document_types", Chat: "document_types", Extension: true,
-		Request:  func(f *wire.Filters) Values { return texts{&f.DocumentTypes, readLower} },
-		Question: func(f *wire.ChatFilters) Values { return texts{&f.DocumentTypes, readLower} },
-		Counts:   func(f *wire.Facets) Counts { return valueCounts(&f.Types) },
-		Result:   func(r *wire.SearchResult) []string { return []string{r.DocumentType} },
-		Show:     func(r *wire.SearchResult, values []string) { r.DocumentType = first(values) },
-		Lacks:    map[Ability]string{Flag: "type: in the query says it"},
-		Matches:  strings.EqualFold, Normal: normalType,
+		Request: func(f *wire.Filters) Values { return texts(&f.DocumentTypes, readLower) },
+		Counts:  func(f *wire.Facets) Counts { return valueCounts(&f.Types) },
+		Result:  func(r *wire.SearchResult) []string { return []string{r.DocumentType} },
+		Show:    func(r *wire.SearchResult, values []string) { r.DocumentType = first(values) },
+		Lacks:   map[Ability]string{Flag: "type: in the query says it"},
+		Matches: strings.EqualFold, Normal: normalType,
 		Unlisted: func(value string) bool { return strings.Contains(value, "/") }},
 	{ID: Lang, Name: "lang", Noun: "language", Title: "Languages", Short: "Lang",
 		Key: "languages", Chat: "languages", Extension: true,
-		Request:  func(f *wire.Filters) Values { return texts{&f.Languages, readLower} },
-		Question: func(f *wire.ChatFilters) Values { return texts{&f.Languages, readLower} },
-		Counts:   func(f *wire.Facets) Counts { return valueCounts(&f.Languages) },
-		Result:   func(r *wire.SearchResult) []string { return []string{r.Language} },
-		Show:     func(r *wire.SearchResult, values []string) { r.Language = first(values) },
+		Request: func(f *wire.Filters) Values { return texts(&f.Languages, readLower) },
+		Counts:  func(f *wire.Facets) Counts { return valueCounts(&f.Languages) },
+		Result:  func(r *wire.SearchResult) []string { return []string{r.Language} },
+		Show:    func(r *wire.SearchResult, values []string) { r.Language = first(values) },
 		Flag: &FlagInfo{Name: "lang", Commas: true,
 			Usage: "only documents in these languages (`CODES`, separated by commas), like en,de"},
 		Folds: true, Matches: strings.EqualFold, Normal: strings.ToLower, Label: languageName},
 	{ID: Place, Name: "in", Noun: "place", Title: "Places", Key: "places", Chat: "places", Extension: true,
-		Request:  func(f *wire.Filters) Values { return texts{&f.Places, readPlace} },
-		Question: func(f *wire.ChatFilters) Values { return texts{&f.Places, readPlace} },
-		Counts:   func(f *wire.Facets) Counts { return valueCounts(&f.Places) },
-		Result:   func(r *wire.SearchResult) []string { return []string{r.Place} },
-		Show:     func(r *wire.SearchResult, values []string) { r.Place = last(values) },
+		Request: func(f *wire.Filters) Values { return texts(&f.Places, readPlace) },
+		Counts:  func(f *wire.Facets) Counts { return valueCounts(&f.Places) },
+		Result:  func(r *wire.SearchResult) []string { return []string{r.Place} },
+		Show:    func(r *wire.SearchResult, values []string) { r.Place = last(values) },
 		Flag: &FlagInfo{Name: "in",
 			Usage: "only documents in this `PLACE`, like handbook/people or #deploys; repeatable"},
 		Matches: isInPlace, Parts: partsOfPlace, Unlisted: func(string) bool { return true }},
@@ -212,11 +204,6 @@ func (f Field) Passes(result *wire.SearchResult, filters []string) bool {
 			return value == filter || f.Matches != nil && f.Matches(value, filter)
 		})
 	})
-}
-
-// Lists returns what finds the list of a row in filters.
-func Lists(filters *wire.Filters) func(Field) Values {
-	return func(row Field) Values { return row.Request(filters) }
 }
 
 // IsEmpty reports whether there are no filters.

@@ -25,14 +25,11 @@ func TestEveryListHasARow(t *testing.T) {
 	t.Parallel()
 	var (
 		filters   wire.Filters
-		questions wire.ChatFilters
+		questions wire.ChatLists
 		facets    wire.Facets
 	)
 	inFilters, inQuestions, inFacets := lists(&filters), lists(&questions), lists(&facets)
-	for _, other := range []any{&questions.Exclude, &questions.Phrases, &facets.Months} { // words and times
-		delete(inQuestions, other)
-		delete(inFacets, other)
-	}
+	delete(inFacets, &facets.Months) // times
 	for id, row := range All() {
 		if row.ID != ID(id) || Of(row.ID).Name != row.Name {
 			t.Errorf("row %d is that of %d", id, row.ID)
@@ -44,7 +41,7 @@ func TestEveryListHasARow(t *testing.T) {
 			key string
 		}{
 			{row.Request(&filters), inFilters, filters, row.Key},
-			{row.Question(&questions), inQuestions, questions, row.Chat},
+			{row.Request((*wire.Filters)(&questions)), inQuestions, questions, row.Chat},
 			{row.Counts(&facets), inFacets, facets, ""},
 		} {
 			at := reflect.ValueOf(point.at).FieldByName("at")
@@ -75,7 +72,7 @@ func TestRowsAreWhole(t *testing.T) {
 		for what, missing := range map[string]bool{
 			"name": row.Name == "" || strings.ToLower(row.Name) != row.Name, "noun": row.Noun == "", "title": row.Title == "",
 			"key": row.Key == "", "key of a question": row.Chat == "", "request": row.Request == nil,
-			"question": row.Question == nil, "counts": row.Counts == nil,
+			"counts":                row.Counts == nil,
 			"result, or its reason": (row.Result == nil) != (row.Lacks[Result] != ""),
 			"show, or its reason":   (row.Show == nil) != (row.Lacks[Show] != ""),
 			"flag, or its reason":   (row.Flag == nil) != (row.Lacks[Flag] != ""),
@@ -107,7 +104,6 @@ func TestValuesOfEveryRow(t *testing.T) {
 	}
 	for _, row := range All() {
 		var filters, other wire.Filters
-		var questions wire.ChatFilters
 		test, values := written[row.ID], row.Request(&filters)
 		if test.in == "" {
 			t.Errorf("%s: no example", row.Name)
@@ -119,8 +115,7 @@ func TestValuesOfEveryRow(t *testing.T) {
 		if test.refused != "" && values.Add(test.in, test.refused) || values.Len() != 1 {
 			t.Errorf("%s: %q is added: %+v", row.Name, test.refused, filters)
 		}
-		row.Question(&questions).Take(values)
-		row.Request(&other).Put(row.Question(&questions).Keys()...)
+		row.Request(&other).Put(values.Keys()...)
 		row.Request(&other).Join(values)
 		if got := row.Of(other); !slices.Equal(got, []string{test.text}) || !slices.Equal(row.Of(filters), got) {
 			t.Errorf("%s: %q is %q", row.Name, test.in, got)
@@ -128,10 +123,9 @@ func TestValuesOfEveryRow(t *testing.T) {
 		if keys := KeysOf(filters); len(keys[row.ID]) != 1 {
 			t.Errorf("%s: keys %q", row.Name, keys)
 		}
-		var facets, more wire.Facets
+		var facets wire.Facets
 		row.Counts(&facets).Put(values.Keys()[0], 3)
-		row.Counts(&more).Take(row.Counts(&facets))
-		if got := row.Counts(&more).Values(); !slices.Equal(got, []wire.FacetValue{{Value: test.text, Count: 3}}) {
+		if got := row.Counts(&facets).Values(); !slices.Equal(got, []wire.FacetValue{{Value: test.text, Count: 3}}) {
 			t.Errorf("%s: counts %+v", row.Name, got)
 		}
 		if values.Clear(); !IsEmpty(filters) || len(row.Of(other)) != 1 {

@@ -18,74 +18,61 @@ type Values interface {
 	Add(texts ...string) bool
 	// Put appends keys unchanged.
 	Put(keys ...string)
-	// Take replaces the values by a copy of those of another list of the field.
-	Take(from Values)
 	Clear()
 	// Join appends the values of another list of the field that are not there yet.
 	Join(from Values)
 }
 
-// texts is a list of strings.
-type texts struct {
-	at   *[]string
-	read func(string) (string, bool)
+// list is a list of values of a type.
+type list[T comparable] struct {
+	at        *[]T
+	read      func(text string) (T, bool)
+	text, key func(T) string
+	of        func(key string) T
 }
 
-func (t texts) Len() int               { return len(*t.at) }
-func (t texts) Texts() []string        { return *t.at }
-func (t texts) Keys() []string         { return *t.at }
-func (t texts) Put(keys ...string)     { *t.at = append(*t.at, keys...) }
-func (t texts) Take(from Values)       { *t.at = slices.Clone(*from.(texts).at) }
-func (t texts) Clear()                 { *t.at = nil }
-func (t texts) Add(all ...string) bool { return add(t.at, t.read, all) }
-
-// pairs is a list of tags.
-type pairs struct{ at *[]wire.Tag }
-
-func (p pairs) Len() int               { return len(*p.at) }
-func (p pairs) Take(from Values)       { *p.at = slices.Clone(*from.(pairs).at) }
-func (p pairs) Clear()                 { *p.at = nil }
-func (p pairs) Add(all ...string) bool { return add(p.at, readTag, all) }
-
-func (t texts) Join(from Values) { *t.at = union(*t.at, *from.(texts).at) }
-func (p pairs) Join(from Values) { *p.at = union(*p.at, *from.(pairs).at) }
-
-func (p pairs) Texts() []string {
-	return each(*p.at, func(t wire.Tag) string { return t.Key + "=" + t.Value })
+func texts(at *[]string, read func(string) (string, bool)) Values {
+	same := func(text string) string { return text }
+	return list[string]{at, read, same, same, same}
 }
 
-func (p pairs) Keys() []string {
-	return each(*p.at, func(t wire.Tag) string { return Pair(t.Key, t.Value) })
+func pairs(at *[]wire.Tag) Values {
+	return list[wire.Tag]{at, readTag,
+		func(t wire.Tag) string { return t.Key + "=" + t.Value },
+		func(t wire.Tag) string { return Pair(t.Key, t.Value) },
+		func(key string) (t wire.Tag) {
+			t.Key, t.Value = CutPair(key)
+			return t
+		}}
 }
 
-func (p pairs) Put(keys ...string) {
-	for _, key := range keys {
-		name, value := CutPair(key)
-		*p.at = append(*p.at, wire.Tag{Key: name, Value: value})
-	}
-}
+func (l list[T]) Len() int           { return len(*l.at) }
+func (l list[T]) Texts() []string    { return each(*l.at, l.text) }
+func (l list[T]) Keys() []string     { return each(*l.at, l.key) }
+func (l list[T]) Put(keys ...string) { *l.at = append(*l.at, each(keys, l.of)...) }
+func (l list[T]) Clear()             { *l.at = nil }
 
-func add[T any](at *[]T, read func(string) (T, bool), all []string) bool {
-	values := *at
-	for _, text := range all {
-		value, ok := read(text)
+func (l list[T]) Add(texts ...string) bool {
+	values := *l.at
+	for _, text := range texts {
+		value, ok := l.read(text)
 		if !ok {
 			return false
 		}
 		values = append(values, value)
 	}
-	*at = values
+	*l.at = values
 	return true
 }
 
-func union[T comparable](a, b []T) []T {
-	a = slices.Clip(a)
-	for _, value := range b {
-		if !slices.Contains(a, value) {
-			a = append(a, value)
+func (l list[T]) Join(from Values) {
+	joined := slices.Clip(*l.at)
+	for _, value := range *from.(list[T]).at {
+		if !slices.Contains(joined, value) {
+			joined = append(joined, value)
 		}
 	}
-	return a
+	*l.at = joined
 }
 
 func each[A, B any](list []A, convert func(A) B) (converted []B) {
@@ -115,8 +102,6 @@ type Counts interface {
 	Values() []wire.FacetValue
 	// Put appends the count of a key.
 	Put(key string, count int)
-	// Take replaces the counts by those of another list of the field.
-	Take(from Counts)
 }
 
 // counts is a list of counted values.
@@ -128,7 +113,6 @@ type counts[T any] struct {
 
 func (c counts[T]) Values() []wire.FacetValue { return each(*c.at, c.read) }
 func (c counts[T]) Put(key string, count int) { *c.at = append(*c.at, c.write(key, count)) }
-func (c counts[T]) Take(from Counts)          { *c.at = *from.(counts[T]).at }
 
 func valueCounts(at *[]wire.FacetValue) Counts {
 	return counts[wire.FacetValue]{at, func(v wire.FacetValue) wire.FacetValue { return v },

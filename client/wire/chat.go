@@ -57,22 +57,26 @@ type ChatFile struct {
 
 // ChatFilters narrow the search for an answer.
 type ChatFilters struct {
-	Sources      []string       `json:"source_type,omitempty"`
-	DocumentSets []string       `json:"document_set,omitempty"`
-	UpdatedAt    *ChatTimeRange `json:"updated_at_range,omitempty"`
-	Tags         []Tag          `json:"tags,omitempty"`
-	TimeCutoff   *Time          `json:"time_cutoff,omitempty"`
+	ChatLists
+	UpdatedAt  *ChatTimeRange `json:"updated_at_range,omitempty"`
+	TimeCutoff *Time          `json:"time_cutoff,omitempty"`
 
 	// The fields below are unknown to Onyx, which ignores them. They have the same meaning as in a SearchRequest.
 
+	Exclude        []string `json:"exclude,omitempty"`
+	Phrases        []string `json:"phrases,omitempty"`
+	ExcludeFilters Filters  `json:"exclude_filters,omitzero"`
+}
+
+// ChatLists are Filters with the keys that they have in a question. Each converts to the other.
+type ChatLists struct {
+	Sources       []string `json:"source_type,omitempty"`
+	DocumentSets  []string `json:"document_set,omitempty"`
+	Tags          []Tag    `json:"tags,omitempty"`
 	Authors       []string `json:"authors,omitempty"`
 	DocumentTypes []string `json:"document_types,omitempty"`
 	Languages     []string `json:"languages,omitempty"`
 	Places        []string `json:"places,omitempty"`
-	Exclude       []string `json:"exclude,omitempty"`
-	Phrases       []string `json:"phrases,omitempty"`
-
-	ExcludeFilters Filters `json:"exclude_filters,omitzero"`
 }
 
 // ChatTimeRange is a range of time, open where an end is nil.

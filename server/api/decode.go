@@ -252,7 +252,7 @@ func (f *fields) chatFilters() wire.ChatFilters {
 		}),
 	}
 	for _, row := range field.All() {
-		readField(f, row, row.Chat, row.Question(&filters))
+		readField(f, row, row.Chat, row.Request((*wire.Filters)(&filters.ChatLists)))
 	}
 	return filters
 }
@@ -264,9 +264,7 @@ func (r chatRequest) search(personaID int) wire.SearchRequest {
 		request.PersonaID = &personaID
 	}
 	if filters := r.Filters; filters != nil {
-		for _, row := range field.All() {
-			row.Request(&request.Filters).Take(row.Question(filters))
-		}
+		request.Filters = wire.Filters(filters.ChatLists)
 		request.TimeCutoff, request.ExcludeFilters = filters.TimeCutoff, filters.ExcludeFilters
 		request.Exclude, request.Phrases = filters.Exclude, filters.Phrases
 		if span := filters.UpdatedAt; span != nil {

@@ -134,7 +134,7 @@ func (s suite) askRefused(t *testing.T) {
 		"an unknown session": {wire.ChatRequest{Message: "x", ChatSessionID: nobodysSession}, client.NotAvailable},
 		"both sessions": {wire.ChatRequest{Message: "x", ChatSessionID: nobodysSession, ChatSessionInfo: &wire.ChatSessionInfo{}},
 			client.BadRequest},
-		"an unknown set": {wire.ChatRequest{Message: "x", Filters: &wire.ChatFilters{DocumentSets: []string{"nobody's set"}}}, client.Auth},
+		"an unknown set": {wire.ChatRequest{Message: "x", Filters: &wire.ChatFilters{ChatLists: wire.ChatLists{DocumentSets: []string{"nobody's set"}}}}, client.Auth},
 	} {
 		_, err := s.question(t, c, test.request)
 		refused(t, what, err, test.kind)
