@@ -115,34 +115,6 @@ func kindOfStatus(status int) Kind {
 	return Server
 }
 
-// statusOfCode returns the status that Onyx sends with an error code; an unknown code is an internal error.
-func statusOfCode(code string) int {
-	for status, codes := range map[int]string{
-		http.StatusUnauthorized: "UNAUTHENTICATED INVALID_TOKEN TOKEN_EXPIRED CREDENTIAL_EXPIRED",
-		http.StatusForbidden: "CSRF_FAILURE SESSION_EXPIRED SESSION_TERMINATED SESSION_UNRECOGNIZED UNAUTHORIZED " +
-			"INSUFFICIENT_PERMISSIONS ADMIN_ONLY REGISTRATION_DISABLED EE_REQUIRED SINGLE_TENANT_ONLY ENV_VAR_GATED " +
-			"DEPLOYMENT_UNSUPPORTED TRIAL_INVITE_LIMIT_EXCEEDED",
-		http.StatusBadRequest: "BAD_REQUEST VALIDATION_ERROR INVALID_INPUT MISSING_REQUIRED_FIELD QUERY_REJECTED " +
-			"CONNECTOR_VALIDATION_FAILED CREDENTIAL_INVALID",
-		http.StatusConflict:              "CONFLICT DUPLICATE_RESOURCE SKILL_NAME_CONFLICT",
-		http.StatusTooManyRequests:       "RATE_LIMITED",
-		http.StatusPaymentRequired:       "SEAT_LIMIT_EXCEEDED FEATURE_NOT_AVAILABLE SUBSCRIPTION_INACTIVE",
-		http.StatusRequestEntityTooLarge: "PAYLOAD_TOO_LARGE",
-		http.StatusNotImplemented:        "NOT_IMPLEMENTED",
-		http.StatusBadGateway:            "BAD_GATEWAY LLM_PROVIDER_ERROR HOOK_EXECUTION_FAILED",
-		http.StatusServiceUnavailable:    "SERVICE_UNAVAILABLE",
-		http.StatusGatewayTimeout:        "GATEWAY_TIMEOUT",
-	} {
-		if text.IsAmong(code, codes) {
-			return status
-		}
-	}
-	if strings.HasSuffix(code, "NOT_FOUND") {
-		return http.StatusNotFound
-	}
-	return http.StatusInternalServerError
-}
-
 const (
 	maxReasonRunes = 500
 	maxErrorBytes  = 64 << 10

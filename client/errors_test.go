@@ -234,7 +234,7 @@ func TestStatusOfCode(t *testing.T) {
 		"NOT_IMPLEMENTED": 501, "LLM_PROVIDER_ERROR": 502, "SERVICE_UNAVAILABLE": 503, "GATEWAY_TIMEOUT": 504,
 		"INTERNAL_ERROR": 500, "": 500, "NEW": 500,
 	} {
-		if got := statusOfCode(code); got != want {
+		if got := wire.StatusOf(code); got != want {
 			t.Errorf("%s is %d, want %d", code, got, want)
 		}
 	}

@@ -253,7 +253,7 @@ func readLine(reader *bufio.Reader, limit int) ([]byte, error) {
 
 // streamError returns the error of a stream's error event.
 func (a *answer) streamError(code, detail string) *Error {
-	status := statusOfCode(code)
+	status := wire.StatusOf(code)
 	code = shorten(code)
 	return a.named(&Error{Kind: kindOfStatus(status), Status: status, Code: code,
 		Reason: cmp.Or(shorten(detail), code, http.StatusText(status))})

@@ -265,7 +265,7 @@ func dropTenant(c *call) (any, error) {
 		return nil, err
 	}
 	if held := tenant.Holds(); len(held) > 0 && !force {
-		return nil, coded(http.StatusConflict, wire.CodeTenantNotEmpty, "tenant %s is not empty: it has %s", name, strings.Join(held, ", "))
+		return nil, coded(wire.CodeTenantNotEmpty, "tenant %s is not empty: it has %s", name, strings.Join(held, ", "))
 	}
 	return tenant, s.RemoveTenant(ctx, name)
 }

@@ -237,7 +237,7 @@ func (c *call) readAgent(known directory.Agent) (directory.Agent, error) {
 		return agent, forbidden("Only an administrator makes an agent public or sets its display_priority.")
 	}
 	if len(parts.nodes) > 0 { // without them the agent would search more than intended
-		return agent, coded(http.StatusNotFound, "NOT_FOUND", "Hierarchy node %s not found", clip(string(parts.nodes[0])))
+		return agent, coded("NOT_FOUND", "Hierarchy node %s not found", clip(string(parts.nodes[0])))
 	}
 	err := c.storedIDs(agent.Documents)
 	if err != nil {
@@ -266,7 +266,7 @@ func (c *call) filesOfAgent(known []directory.File, wanted []string) (files []di
 		}
 		switch _, err := c.Chats(c.who.Tenant).File(c.ctx, chatUser(c.who), id); {
 		case errors.Is(err, chat.ErrNotFound):
-			return nil, coded(http.StatusNotFound, "NOT_FOUND", "User file %s not found", quoted(clip(id)))
+			return nil, coded("NOT_FOUND", "User file %s not found", quoted(clip(id)))
 		case err != nil:
 			return nil, err
 		}

@@ -82,9 +82,9 @@ func (c *call) keeper(session chat.Session) *chat.Store {
 func sessionRefused(err error) error {
 	switch {
 	case errors.Is(err, chat.ErrExists):
-		return coded(http.StatusConflict, "DUPLICATE_RESOURCE", "A chat session with this id already exists.")
+		return coded("DUPLICATE_RESOURCE", "A chat session with this id already exists.")
 	case errors.Is(err, chat.ErrFull):
-		return coded(http.StatusBadRequest, "INVALID_INPUT", "This chat session is full. Start a new one.")
+		return coded("INVALID_INPUT", "This chat session is full. Start a new one.")
 	case errors.Is(err, chat.ErrNotFound): // removed in the meantime
 		return detailed(http.StatusNotFound, "Chat session not found")
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 
 	"quarry/client/field"
@@ -213,8 +212,7 @@ func (c *call) refuseTaken(id string) error {
 		}
 		hashes, err := edge.hashes(short)
 		if err == nil && len(hashes) > 0 {
-			err = coded(http.StatusConflict, "CONFLICT",
-				"The id reads as the short ref of another document; choose another one.")
+			err = coded("CONFLICT", "The id reads as the short ref of another document; choose another one.")
 		}
 		return err
 	})
@@ -273,9 +271,9 @@ func removeIngested(c *call) (any, error) {
 	case err != nil:
 		return nil, err
 	case len(stored) == 0:
-		return nil, coded(http.StatusNotFound, "DOCUMENT_NOT_FOUND", "Document not found")
+		return nil, coded("DOCUMENT_NOT_FOUND", "Document not found")
 	case !ownedByPosts(stored[0].Origin):
-		return nil, coded(http.StatusBadRequest, "VALIDATION_ERROR", "Document was not created via the ingestion API")
+		return nil, coded("VALIDATION_ERROR", "Document was not created via the ingestion API")
 	}
 	_, err = writePosted(c.ctx, documents, index.Batch{Delete: []string{id}, Cursors: ingest.RefillCursors(),
 		Owns: ownedByPosts})

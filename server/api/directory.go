@@ -133,9 +133,9 @@ func (c *call) readSet(doing string) (directory.SetDetails, error) {
 	switch {
 	case err != nil:
 	case len(federated) > 0:
-		err = coded(http.StatusNotFound, "CONNECTOR_NOT_FOUND", "This server has no federated connectors")
+		err = coded("CONNECTOR_NOT_FOUND", "This server has no federated connectors")
 	case len(details.CCPairs) == 0 && !c.who.Owner:
-		err = coded(http.StatusBadRequest, "VALIDATION_ERROR", "Cannot %s a document set with no connectors", doing)
+		err = coded("VALIDATION_ERROR", "Cannot %s a document set with no connectors", doing)
 	}
 	return details, err
 }
@@ -178,7 +178,7 @@ func changeDocumentSet(c *call) (any, error) {
 			return nil, err
 		}
 		if added > 0 {
-			return nil, coded(http.StatusBadRequest, "VALIDATION_ERROR", "A document set with added files cannot be renamed")
+			return nil, coded("VALIDATION_ERROR", "A document set with added files cannot be renamed")
 		}
 	}
 	return nil, c.directory.UpdateDocumentSet(details)
@@ -196,7 +196,7 @@ func deleteDocumentSet(c *call) (any, error) {
 	}
 	err = c.removeDocumentSet(set.Name)
 	if refused, ok := errors.AsType[directory.InputError](err); ok {
-		err = coded(http.StatusBadRequest, "VALIDATION_ERROR", "%s", refused.Reason)
+		err = coded("VALIDATION_ERROR", "%s", refused.Reason)
 	}
 	return nil, err
 }
@@ -308,11 +308,11 @@ func checkChosen(who directory.Principal, scopes []string) error {
 		return forbidden("A token with scopes cannot make one without; name the scopes.")
 	}
 	if scopes != nil && len(scopes) == 0 {
-		return coded(http.StatusBadRequest, "INVALID_INPUT", "A token needs at least one scope")
+		return coded("INVALID_INPUT", "A token needs at least one scope")
 	}
 	for _, scope := range scopes {
 		if !slices.ContainsFunc(selectableScopes(), func(known tokenScope) bool { return known.Scope == scope }) {
-			return coded(http.StatusBadRequest, "INVALID_INPUT", "Scope %s cannot be chosen", quoted(clip(scope)))
+			return coded("INVALID_INPUT", "Scope %s cannot be chosen", quoted(clip(scope)))
 		}
 		if !who.Can(scope) {
 			return forbidden("You do not have the scope %s", quoted(scope))
@@ -327,7 +327,7 @@ func deleteToken(c *call) (any, error) {
 	if err := c.failure(); err != nil {
 		return nil, err
 	}
-	user, missing := c.who.Email, error(coded(http.StatusNotFound, "NOT_FOUND", "Token not found"))
+	user, missing := c.who.Email, error(coded("NOT_FOUND", "Token not found"))
 	if c.who.Owner {
 		user, missing = "", directory.MissingError{Kind: directory.KindToken, Named: strconv.Itoa(id)}
 	}

@@ -57,8 +57,7 @@ func stored(ctx context.Context, snapshot index.Snapshot, id string, access inde
 
 // damagedDocument is the answer for a document or chunk that is stored but cannot be read.
 func damagedDocument() failure {
-	return coded(http.StatusInternalServerError, wire.CodeDocumentDamaged,
-		"The document is damaged: it is stored, but cannot be read.")
+	return coded(wire.CodeDocumentDamaged, "The document is damaged: it is stored, but cannot be read.")
 }
 
 // readChunks reads chunks from to to of a document that the caller may see.

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"maps"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -81,7 +80,7 @@ func (e edge) stored(sent string) (string, error) {
 	}
 	ids := slices.Sorted(maps.Keys(hashes))
 	if len(ids) > 1 {
-		return "", coded(http.StatusBadRequest, "INVALID_INPUT", "%s begins the short refs of several documents: %s",
+		return "", coded("INVALID_INPUT", "%s begins the short refs of several documents: %s",
 			hash, strings.Join(mapped(ids, e.id), ", "))
 	}
 	return ids[0] + rest, nil

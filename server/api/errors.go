@@ -53,15 +53,15 @@ func (f failure) after(seconds string) failure {
 	return f
 }
 
-// coded is an error with a code.
-func coded(status int, code, format string, args ...any) failure {
+// coded is an error with a code, which has a status.
+func coded(code, format string, args ...any) failure {
 	detail := fmt.Sprintf(format, args...)
-	return failure{status: status, code: code, detail: detail, body: wire.CodedError{ErrorCode: code, Detail: detail}}
+	return failure{status: wire.StatusOf(code), code: code, detail: detail, body: wire.CodedError{ErrorCode: code, Detail: detail}}
 }
 
 // forbidden refuses what the caller has no permission for.
 func forbidden(format string, args ...any) failure {
-	return coded(http.StatusForbidden, "INSUFFICIENT_PERMISSIONS", format, args...)
+	return coded("INSUFFICIENT_PERMISSIONS", format, args...)
 }
 
 // detailed is an error without a code.
@@ -93,7 +93,7 @@ func invalid(problems ...problem) failure {
 }
 
 func canceled() failure {
-	return coded(http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE", "The request was canceled. Try again.")
+	return coded("SERVICE_UNAVAILABLE", "The request was canceled. Try again.")
 }
 
 func isUnauthenticated(err error) bool { return errors.Is(err, directory.ErrUnauthenticated) }
@@ -113,30 +113,30 @@ func explain(err error, trusted bool) (f failure, known bool) {
 	case isUnauthenticated(err):
 		return detailed(http.StatusForbidden, "Access denied. User is not authenticated."), true
 	case errors.As(err, &tooLarge):
-		return coded(http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE", "The request is too large."), true
+		return coded("PAYLOAD_TOO_LARGE", "The request is too large."), true
 	case errors.As(err, &input):
-		return coded(http.StatusBadRequest, "INVALID_INPUT", "%s", input.Reason), true
+		return coded("INVALID_INPUT", "%s", input.Reason), true
 	case errors.As(err, &owned): // without naming the file, which only the owner may know
-		return coded(http.StatusConflict, "CONFLICT", "The id belongs to a document of a file; choose another one."), true
+		return coded("CONFLICT", "The id belongs to a document of a file; choose another one."), true
 	case errors.As(err, &taken) && trusted:
-		return coded(http.StatusConflict, "DUPLICATE_RESOURCE", "%s", taken.Reason), true
+		return coded("DUPLICATE_RESOURCE", "%s", taken.Reason), true
 	case errors.As(err, &taken):
-		return coded(http.StatusConflict, "DUPLICATE_RESOURCE", "%s", sentence(taken.Reason)), true
+		return coded("DUPLICATE_RESOURCE", "%s", sentence(taken.Reason)), true
 	case errors.As(err, &absent) && trusted:
-		return coded(http.StatusNotFound, hintOfMissing(absent.Kind), "%s", absent.Error()), true
+		return coded(hintOfMissing(absent.Kind), "%s", absent.Error()), true
 	case errors.As(err, &absent):
-		return coded(http.StatusNotFound, codeOfMissing(absent.Kind), "%s", sentence(string(absent.Kind)+" "+absent.Named+
-			" not found")), true
+		return coded(codeOfMissing(absent.Kind), "%s", sentence(string(absent.Kind)+" "+absent.Named+" not found")), true
 	}
 	rows := faults()
 	isRepairable := func(row faultAnswer) bool { return row.own != "" && errors.Is(err, row.err) }
 	if at := slices.IndexFunc(rows, isRepairable); trusted && at >= 0 {
-		return coded(rows[at].status, rows[at].own, "%s", err.Error()), true
+		f = coded(rows[at].own, "%s", err.Error())
+		f.status = rows[at].status
+		return f, true
 	}
 	for _, row := range rows {
 		if row.code != "" && errors.Is(err, row.err) {
-			f = coded(row.status, row.code, "%s", row.text)
-			if row.status == http.StatusServiceUnavailable {
+			if f = coded(row.code, "%s", row.text); f.status == http.StatusServiceUnavailable {
 				f = f.after(retrySoon)
 			}
 			return f, !row.internal
@@ -152,7 +152,7 @@ func explain(err error, trusted bool) (f failure, known bool) {
 // the error.
 type faultAnswer struct {
 	err        error
-	status     int
+	status     int    // of own
 	own        string // code for a trusted caller; empty: as for others
 	code, text string // for others; empty: an internal error
 	internal   bool   // it is logged
@@ -161,8 +161,7 @@ type faultAnswer struct {
 func faults() []faultAnswer {
 	const internal, unavailable, code = http.StatusInternalServerError, http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE"
 	return []faultAnswer{
-		{context.DeadlineExceeded, http.StatusGatewayTimeout, "", "GATEWAY_TIMEOUT",
-			"The search engine did not answer in time.", false},
+		{context.DeadlineExceeded, 0, "", "GATEWAY_TIMEOUT", "The search engine did not answer in time.", false},
 		{fault.ErrDiskFull, internal, wire.CodeDiskFull, "", "", false},
 		{fault.ErrNewer, internal, wire.CodeLibraryNewer, "", "", false},
 		{fault.ErrNetworkFileSystem, internal, wire.CodeNetworkFileSystem, "", "", false},
@@ -180,11 +179,11 @@ func faults() []faultAnswer {
 		{fault.ErrDamaged, internal, wire.CodeLibraryDamaged, "", "", false},
 		{directory.ErrNoSecretKey, http.StatusBadRequest, wire.CodeSecretKeyMissing, "", "", false},
 		{directory.ErrWrongSecretKey, http.StatusConflict, wire.CodeSecretKeyWrong, "", "", false},
-		{fault.ErrReplaced, http.StatusGone, "", "GONE", "The tenant was removed.", false},
-		{llm.ErrUncounted, unavailable, "", code,
+		{fault.ErrReplaced, 0, "", "GONE", "The tenant was removed.", false},
+		{llm.ErrUncounted, 0, "", code,
 			"The use of language models cannot be counted, so they are disabled. Search works without them.", false},
-		{fault.ErrNotFound, http.StatusNotFound, "", "NOT_FOUND", "Not found", false},
-		{directory.ErrNotFound, http.StatusNotFound, "", "NOT_FOUND", "Not found", false},
+		{fault.ErrNotFound, 0, "", "NOT_FOUND", "Not found", false},
+		{directory.ErrNotFound, 0, "", "NOT_FOUND", "Not found", false},
 	}
 }
 

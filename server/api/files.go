@@ -244,7 +244,7 @@ func (c *call) attached(agent []directory.File, asked []wire.ChatFile, history [
 		case !errors.Is(err, chat.ErrNotFound):
 			return nil, nil, err
 		case i < len(asked):
-			return nil, nil, coded(http.StatusNotFound, "NOT_FOUND", "File %s not found", quoted(clip(one.ID)))
+			return nil, nil, coded("NOT_FOUND", "File %s not found", quoted(clip(one.ID)))
 		}
 		if err == nil && i < len(asked) {
 			named = append(named, wire.ChatFile{ID: file.ID, Type: file.Type, Name: file.Name, UserFileID: file.ID})

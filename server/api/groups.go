@@ -3,7 +3,6 @@ package api
 import (
 	"cmp"
 	"errors"
-	"net/http"
 	"slices"
 
 	"quarry/client/wire"
@@ -77,7 +76,7 @@ func (c *call) updateGroup(id int, doing string, change directory.GroupChange) (
 // ofDefaultGroup returns an error for the default groups, which cannot be changed.
 func ofDefaultGroup(id int, doing string) error {
 	if id == adminGroup || id == basicGroup {
-		return coded(http.StatusConflict, "CONFLICT", "Cannot %s a default system group.", doing)
+		return coded("CONFLICT", "Cannot %s a default system group.", doing)
 	}
 	return nil
 }
@@ -102,7 +101,7 @@ func removeGroup(c *call) (any, error) {
 	}
 	err := c.directory.RemoveGroup(id)
 	if _, isMissing := errors.AsType[directory.MissingError](err); isMissing {
-		err = coded(http.StatusNotFound, "NOT_FOUND", "User group not found")
+		err = coded("NOT_FOUND", "User group not found")
 	}
 	return nil, err
 }

@@ -75,7 +75,7 @@ func libraryAdd(c *call) (any, error) {
 		return nil, err
 	}
 	if err := ingest.CheckName(options.Name); err != nil {
-		return nil, coded(http.StatusBadRequest, "INVALID_INPUT", "%s", err.Error())
+		return nil, coded("INVALID_INPUT", "%s", err.Error())
 	}
 	if err := mustExist(paths); err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func mustExist(paths []string) error {
 			continue
 		}
 		if _, err := os.Stat(path); err != nil {
-			return coded(http.StatusBadRequest, "INVALID_INPUT", "%s", err.Error())
+			return coded("INVALID_INPUT", "%s", err.Error())
 		}
 	}
 	return nil
@@ -249,10 +249,10 @@ func (c *call) libraryWork(writes bool, do func(*work) (wire.LibraryEvent, error
 		return written{}, nil
 	}
 	if errors.Is(err, ingest.ErrOwned) {
-		err = coded(http.StatusConflict, "CONFLICT", "%s", err.Error())
+		err = coded("CONFLICT", "%s", err.Error())
 	}
 	if errors.Is(err, ingest.ErrNotAdded) || errors.Is(err, fault.ErrNotFound) {
-		err = coded(http.StatusNotFound, "NOT_FOUND", "%s", err.Error()) // the text may suggest what was meant
+		err = coded("NOT_FOUND", "%s", err.Error()) // the text may suggest what was meant
 	}
 	if !out.begun() {
 		return nil, err
@@ -311,7 +311,7 @@ func libraryFile(c *call) (any, error) {
 	return c.viewDocument(c.documentID(), func(edge edge, document index.Stored, _ *int) (any, error) {
 		file, err := ingest.FileOf(c.ctx, edge.documents, document.Document)
 		if errors.Is(err, ingest.ErrNoFile) {
-			err = coded(http.StatusNotFound, "NOT_FOUND", "%s", err.Error())
+			err = coded("NOT_FOUND", "%s", err.Error())
 		}
 		return wire.LibraryFile{Path: file}, err
 	})
@@ -449,7 +449,7 @@ func libraryMigrate(c *call) (any, error) {
 		return nil, err
 	}
 	if c.Migrate == nil {
-		return nil, coded(http.StatusNotFound, "NOT_FOUND", "no engine and no database is configured to copy to")
+		return nil, coded("NOT_FOUND", "no engine and no database is configured to copy to")
 	}
 	return c.libraryWork(false, func(w *work) (wire.LibraryEvent, error) {
 		return w.Migrate(w.ctx, request, w.report)

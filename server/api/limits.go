@@ -93,13 +93,12 @@ const retrySoon = "5"
 
 // busy is the error when the server has no capacity left.
 func busy() failure {
-	return coded(http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE", "The server is busy. Try again later.").after(retrySoon)
+	return coded("SERVICE_UNAVAILABLE", "The server is busy. Try again later.").after(retrySoon)
 }
 
 // tooManyOpen is the error when the caller has too many requests in progress.
 func tooManyOpen() failure {
-	return coded(http.StatusTooManyRequests, "RATE_LIMITED",
-		"Too many of your requests are in progress. Wait for some to finish.").after(retrySoon)
+	return coded("RATE_LIMITED", "Too many of your requests are in progress. Wait for some to finish.").after(retrySoon)
 }
 
 // Rate is a number of requests per period. The zero value is no limit.
@@ -224,7 +223,7 @@ func (l *limiter) admitChange(r *http.Request, who directory.Principal) error {
 // tooMany is the error of an exceeded rate limit.
 func tooMany(whose, what string, rate Rate, wait time.Duration) failure {
 	seconds := max(1, int(math.Ceil(wait.Seconds()-1e-6)))
-	return coded(http.StatusTooManyRequests, "RATE_LIMITED", "%s %d %s per %s. Try again in %s.",
+	return coded("RATE_LIMITED", "%s %d %s per %s. Try again in %s.",
 		whose, rate.Count, what, period(rate.Per), time.Duration(seconds)*time.Second).after(strconv.Itoa(seconds))
 }
 

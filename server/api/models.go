@@ -52,8 +52,7 @@ func (s *Server) byVector(prepared *pipeline.Request, meter *llm.Meter) {
 
 // usedUp is the error of a search over the day's budget.
 func usedUp(err error) failure {
-	f := coded(http.StatusTooManyRequests, "RATE_LIMITED",
-		"The day's budget of language model tokens is used up. It resets at midnight UTC.")
+	f := coded("RATE_LIMITED", "The day's budget of language model tokens is used up. It resets at midnight UTC.")
 	var known *llm.Error
 	if errors.As(err, &known) {
 		return f.after(strconv.Itoa(int(math.Ceil(known.RetryAfter.Seconds()))))

@@ -20,7 +20,7 @@ func sandboxRate() Rate { return Rate{Count: 60, Per: time.Hour} }
 // sandboxRoute is the search of the first design of Onyx's Craft, for skills that are written to it: for tokens of
 // sandboxes alone.
 func sandboxRoute() route {
-	denied := coded(http.StatusUnauthorized, "UNAUTHENTICATED", "Access denied. User is not authenticated.")
+	denied := coded("UNAUTHENTICATED", "Access denied. User is not authenticated.")
 	return withBody("POST /build/sandbox/search", directory.PermissionReadSearch, sandboxSearch, large,
 		withTimeout(searchTimeout), func(r *route) { r.sandbox, r.denied = true, denied })
 }
@@ -40,9 +40,9 @@ func sandboxSearch(c *call) (any, error) {
 		answer, err = searchLibrary(&inner)
 	}
 	if f, _ := explain(err, false); err != nil && f.status == http.StatusUnprocessableEntity {
-		return nil, coded(http.StatusBadRequest, "INVALID_REQUEST", "%s", f.detail)
+		return nil, coded("INVALID_REQUEST", "%s", f.detail)
 	} else if err != nil && f.status == http.StatusInternalServerError {
-		return nil, errors.Join(coded(http.StatusBadGateway, "BAD_GATEWAY", "The index did not answer."), err)
+		return nil, errors.Join(coded("BAD_GATEWAY", "The index did not answer."), err)
 	} else if err != nil {
 		return nil, err
 	}

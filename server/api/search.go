@@ -185,7 +185,7 @@ func (c *call) model(request wire.SearchRequest, own [2]string) (llm.Chat, error
 	if request.Provider != nil && request.Model != nil {
 		model, err := c.Models.Chat(*request.Provider, *request.Model)
 		if errors.Is(err, llm.ErrUnknown) || errors.Is(err, llm.ErrNone) {
-			err = coded(http.StatusNotFound, "NOT_FOUND", "LLM provider %s not found", quoted(clip(*request.Provider)))
+			err = coded("NOT_FOUND", "LLM provider %s not found", quoted(clip(*request.Provider)))
 		}
 		return model, err
 	}
@@ -235,7 +235,7 @@ func agentScope(agent directory.Agent) *pipeline.Agent {
 func (c *call) agent(id int) (directory.Agent, error) {
 	agent, err := c.directory.Agent(id)
 	if errors.Is(err, directory.ErrNotFound) {
-		err = coded(http.StatusNotFound, "PERSONA_NOT_FOUND", "Persona with id %d not found", id)
+		err = coded("PERSONA_NOT_FOUND", "Persona with id %d not found", id)
 	}
 	return agent, err
 }

@@ -311,7 +311,7 @@ func resumeChat(c *call) (any, error) {
 	}
 	run := c.answers.resumable(id)
 	if run == nil {
-		return nil, coded(http.StatusNotFound, "NOT_FOUND", "No resumable run for this chat session")
+		return nil, coded("NOT_FOUND", "No resumable run for this chat session")
 	}
 	defer run.record.join()()
 	beat := time.NewTicker(c.heartbeat)
@@ -338,7 +338,7 @@ func resumeChat(c *call) (any, error) {
 // sessionHidden answers a session of somebody else like one that does not exist.
 func sessionHidden(err error) error {
 	if isForeign(err) {
-		return coded(http.StatusNotFound, "SESSION_NOT_FOUND", "Chat session not found")
+		return coded("SESSION_NOT_FOUND", "Chat session not found")
 	}
 	return err
 }
