@@ -184,11 +184,11 @@ func routes() []route {
 		noBody("GET /admin/indexing/status", open, connectorPage, withTimeout(quick)),
 		noBody("GET /onyx-api/ingestion", directory.PermissionManageConnectors, ingested),
 		noBody("DELETE /onyx-api/ingestion/{id}", directory.PermissionManageConnectors, removeIngested, slow),
-		noBody("GET /onyx-api/connector-docs/{id}", directory.PermissionManageConnectors, ingestedFor),
+		noBody("GET /onyx-api/connector-docs/{id}", directory.PermissionManageConnectors, numbered("cc_pair_id", ingestedFor)),
 		withBody("POST /onyx-api/ingestion", directory.PermissionManageConnectors, postDocument, slow, huge),
 		noBody("GET /user/pats", basic, listTokens),
 		withBody("POST /user/pats", directory.PermissionCreateTokens, addToken, changes),
-		noBody("DELETE /user/pats/{id}", basic, deleteToken, changes),
+		noBody("DELETE /user/pats/{id}", basic, numbered("token_id", deleteToken), changes),
 		noBody("GET /user/pats/scopes", basic, tokenScopes),
 	}...)
 }

@@ -18,20 +18,16 @@ import (
 
 // indexedSources answers GET /manage/indexed-sources.
 func indexedSources(c *call) (any, error) {
-	sources := []string{}
 	rows, err := c.statuses()
-	for _, row := range rows {
-		sources = append(sources, row.Source)
-	}
-	slices.Sort(sources)
+	sources := mapped(rows, func(row wire.ConnectorStatus) string { return row.Source })
 	return wire.IndexedSources{Sources: slices.Compact(sources)}, err
 }
 
 // connectorStatus answers GET /manage/connector-status.
 func connectorStatus(c *call) (any, error) { return c.statuses() }
 
-// statuses lists the connectors that the caller may know, and the other sources of documents that the caller may see. A
-// connector to which a document was posted had a successful run.
+// statuses lists the connectors that the caller may know, and the other sources of documents that the caller may see, by
+// source. A connector to which a document was posted had a successful run.
 func (c *call) statuses() ([]wire.ConnectorStatus, error) {
 	rows := []wire.ConnectorStatus{}
 	pairs, err := c.directory.CCPairs()

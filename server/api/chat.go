@@ -172,11 +172,7 @@ func (t *turn) prepare() (err error) {
 func (t *turn) findSession() (err error) {
 	if t.request.ChatSessionID == "" {
 		t.isNew = true
-		info := t.request.ChatSessionInfo
-		if info == nil {
-			info = &wire.ChatSessionInfo{}
-		}
-		t.session, err = t.newSession(*info)
+		t.session, err = t.newSession(*cmp.Or(t.request.ChatSessionInfo, &wire.ChatSessionInfo{}))
 		return err
 	}
 	t.store, t.session, err = t.ownSession(t.request.ChatSessionID)
@@ -273,13 +269,11 @@ func (t *turn) passages() (response *wire.SearchResponse, err error) {
 	}
 	err = t.read(func(snapshot index.Snapshot) error {
 		edge, err := t.cross(snapshot, &t.prepared)
-		refs := slices.Clone(t.request.Refs)
-		for i := range refs {
-			if err == nil {
-				refs[i], err = edge.stored(refs[i])
-			}
-		}
 		if err != nil {
+			return err
+		}
+		refs := slices.Clone(t.request.Refs)
+		if err := edge.storeAll(refs); err != nil {
 			return err
 		}
 		if response, err = pipeline.Passages(t.ctx, snapshot, t.prepared, refs); err == nil {

@@ -94,7 +94,7 @@ func sessionRefused(err error) error {
 // chatSessions answers GET /chat/get-user-chat-sessions.
 func chatSessions(c *call) (any, error) {
 	most := c.wholeOr("page_size", wire.DefaultChatSessions, 1, wire.MaxChatSessions)
-	project := c.whole("project_id", 0, 1<<53)
+	project := c.whole("project_id", 0, anyNumber)
 	c.boolean("only_non_project_chats", true) // there are no others
 	c.boolean("include_failed_chats", true)   // they are always listed
 	if err := c.failure(); err != nil {
@@ -114,18 +114,10 @@ func chatSessions(c *call) (any, error) {
 	sessions, more, err := c.Chats(c.who.Tenant).Sessions(c.ctx, chatUser(c.who), before, most)
 	return wire.ChatSessions{HasMore: more, Sessions: mapped(sessions, func(session chat.Session) wire.ChatSession {
 		return wire.ChatSession{
-			ID: session.ID, Name: nameOf(session), PersonaID: &session.PersonaID, SharedStatus: private,
+			ID: session.ID, Name: orNil(session.Name), PersonaID: &session.PersonaID, SharedStatus: private,
 			TimeCreated: directory.Timestamp(session.Created), TimeUpdated: directory.Timestamp(session.Updated),
 		}
 	})}, err
-}
-
-// nameOf returns a session's name; nil for none.
-func nameOf(session chat.Session) *string {
-	if session.Name == "" {
-		return nil
-	}
-	return &session.Name
 }
 
 // isForeign reports whether ownSession refused a session that does not exist, or is somebody else's.
@@ -150,7 +142,7 @@ func chatSession(c *call) (any, error) {
 		return nil, err
 	}
 	detail := wire.ChatSessionDetail{
-		ID: id, Description: nameOf(session), PersonaID: &session.PersonaID, PersonaName: c.personaName(session),
+		ID: id, Description: orNil(session.Name), PersonaID: &session.PersonaID, PersonaName: c.personaName(session),
 		Messages: []wire.ChatMessage{}, TimeCreated: directory.Timestamp(session.Created), SharedStatus: private,
 		Packets: [][]any{}, Incognito: session.Incognito, OwnerName: orNil(c.who.Name),
 	}
@@ -318,10 +310,7 @@ func stopChatSession(c *call) (any, error) {
 // updateChatSession answers PATCH /chat/chat-session/{id}. Sessions quote documents that others may not see, so none
 // can be shared.
 func updateChatSession(c *call) (any, error) {
-	id, status := c.pathSession(), ""
-	if c.require("sharing_status") {
-		status = c.enum(c.raw["sharing_status"], []string{"public", private}, "sharing_status")
-	}
+	id, status := c.pathSession(), c.requireEnum("sharing_status", []string{"public", private})
 	if _, _, err := c.session(id); err != nil {
 		return nil, err
 	}

@@ -222,11 +222,7 @@ func (c *call) refuseTaken(id string) error {
 func ingested(c *call) (any, error) { return c.postedBy(index.Selector{Posted: true}) }
 
 // ingestedFor answers GET /onyx-api/connector-docs/{id}: those of a connector.
-func ingestedFor(c *call) (any, error) {
-	id := c.pathNumber("id", "cc_pair_id")
-	if err := c.failure(); err != nil {
-		return nil, err
-	}
+func ingestedFor(c *call, id int) (any, error) {
 	pair, err := c.directory.CCPair(id)
 	if errors.Is(err, directory.ErrNotFound) {
 		err = forbidden("Connection not found for current user's permissions")

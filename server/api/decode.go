@@ -29,9 +29,7 @@ func searchRequest(f *fields) (wire.SearchRequest, error) {
 	} else {
 		request.Query = f.requireText("query", 1, wire.MaxQueryRunes)
 	}
-	if raw, ok := f.given("sort"); ok {
-		request.Sort = f.enum(raw, []string{wire.SortRelevance, wire.SortNewest, wire.SortOldest}, "sort")
-	}
+	request.Sort = f.enumOr("sort", "", wire.SortRelevance, wire.SortNewest, wire.SortOldest)
 	readFilters(f, &request)
 	request.Provider = f.optionalText("provider", maxItemRunes)
 	request.Model = f.optionalText("model", maxItemRunes)
@@ -146,14 +144,11 @@ func readFilters(f *fields, request *wire.SearchRequest) {
 	}
 	request.TimeUntil = f.moment("time_until")
 	request.AddedSince = f.moment("added_since")
-	request.PersonaID = readPersonaID(f)
+	request.PersonaID = f.whole("persona_id", -anyNumber, anyNumber)
 }
 
-// readPersonaID accepts any whole number: one that names no agent is a 404, not a 422.
-func readPersonaID(f *fields) *int {
-	const furthest = 1 << 53
-	return f.whole("persona_id", -furthest, furthest)
-}
+// anyNumber bounds the numbers of things: one that nothing has is a 404, not a 422.
+const anyNumber = 1 << 53
 
 func readHistory(f *fields) []wire.Message {
 	types := []string{"system", "user", "assistant", "tool_call_response", "user_reminder"}
@@ -183,7 +178,7 @@ type chatRequest struct {
 func decodeChat(f *fields) (chatRequest, error) {
 	request := chatRequest{parent: wire.LatestMessage}
 	request.Message = f.requireText("message", 0, maxChatRunes)
-	request.forced = f.whole("forced_tool_id", -1<<53, 1<<53)
+	request.forced = f.whole("forced_tool_id", -anyNumber, anyNumber)
 	request.mocked = f.optionalText("mock_llm_response", maxChatRunes) != nil
 	request.ChatSessionID = f.sessionID("chat_session_id")
 	request.ChatSessionInfo = nested(f, "chat_session_info", (*fields).sessionInfo)
@@ -191,11 +186,8 @@ func decodeChat(f *fields) (chatRequest, error) {
 		f.conflict("Only one of chat_session_id or chat_session_info should be provided, not both")
 	}
 	if _, named := f.raw["parent_message_id"]; named {
-		const latest = 1 << 53
-		request.parent = 0 // null replaces the session's first question
-		if parent := f.whole("parent_message_id", wire.LatestMessage, latest); parent != nil {
-			request.parent = *parent
-		}
+		// null replaces the session's first question
+		request.parent = f.wholeOr("parent_message_id", 0, wire.LatestMessage, anyNumber)
 	}
 	request.Stream, request.IncludeCitations = f.boolean("stream", true), f.boolean("include_citations", true)
 	request.AdditionalContext = f.textOr("additional_context", "", maxChatRunes)
@@ -233,13 +225,9 @@ func (f *fields) sessionID(name string) string {
 
 // sessionInfo reads the properties of a new session.
 func (f *fields) sessionInfo() wire.ChatSessionInfo {
-	info := wire.ChatSessionInfo{ProjectID: f.whole("project_id", 0, 1<<53), Incognito: f.boolean("incognito", false),
-		IncognitoID: f.sessionID("incognito_session_id")}
-	if id := readPersonaID(f); id != nil {
-		info.PersonaID = *id
-	}
-	info.Description = f.textOr("description", "", maxItemRunes)
-	return info
+	return wire.ChatSessionInfo{ProjectID: f.whole("project_id", 0, anyNumber), Incognito: f.boolean("incognito", false),
+		IncognitoID: f.sessionID("incognito_session_id"), PersonaID: f.wholeOr("persona_id", 0, -anyNumber, anyNumber),
+		Description: f.textOr("description", "", maxItemRunes)}
 }
 
 // chatFilters reads the filters of the search for an answer.

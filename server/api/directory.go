@@ -21,9 +21,9 @@ func directoryRoutes() []route {
 		withBody("PUT /manage/connector/{connector}/credential/{credential}", admin, addPair),
 		withBody("POST /manage/admin/document-set", admin, addDocumentSet, large, syncs),
 		withBody("PATCH /manage/admin/document-set", admin, changeDocumentSet, large, syncs),
-		noBody("DELETE /manage/admin/document-set/{id}", admin, deleteDocumentSet, syncs),
+		noBody("DELETE /manage/admin/document-set/{id}", admin, numbered("document_set_id", deleteDocumentSet), syncs),
 		noBody("GET /manage/connector", directory.PermissionReadConnectors, connectors),
-		noBody("GET /manage/connector/{id}", directory.PermissionReadConnectors, connector),
+		noBody("GET /manage/connector/{id}", directory.PermissionReadConnectors, numbered("connector_id", connector)),
 		withBody("POST /persona", directory.PermissionAddAgents, addPersona, large, changes),
 		withBody("PATCH /persona/{id}", directory.PermissionBasic, changePersona, large, changes),
 		noBody("DELETE /persona/{id}", directory.PermissionBasic, removePersona, changes),
@@ -39,19 +39,11 @@ const (
 )
 
 func (f *fields) accessType() directory.AccessType {
-	if _, given := f.given("access_type"); !given {
-		return directory.AccessPrivate
-	}
-	return directory.AccessType(f.enum(f.raw["access_type"], directory.AccessTypes(), "access_type"))
+	return directory.AccessType(f.enumOr("access_type", string(directory.AccessPrivate), directory.AccessTypes()...))
 }
 
 // source reads the required field source.
-func (f *fields) source() string {
-	if !f.require("source") {
-		return ""
-	}
-	return f.enum(f.raw["source"], sourceValues(), "source")
-}
+func (f *fields) source() string { return f.requireEnum("source", sourceValues()) }
 
 // addConnector answers POST /manage/admin/connector. Connectors post documents to this server, which therefore stores
 // only their name and source.
@@ -88,9 +80,7 @@ func addPair(c *call) (any, error) {
 	request := directory.PairRequest{
 		ConnectorID: connector, CredentialID: credential, Creator: c.who.Email, Name: c.textOr("name", "", longestName),
 	}
-	if _, given := c.given("access_type"); !given {
-		c.require("access_type")
-	}
+	c.require("access_type")
 	request.Access, request.GroupIDs = c.accessType(), c.numbers("groups")
 	if c.who.Owner {
 		request.Creator = cmp.Or(c.textOr("creator", "", longestName), c.who.Email)
@@ -160,10 +150,8 @@ func (c *call) setNumbered(id int) (directory.DocumentSet, error) {
 
 // changeDocumentSet answers PATCH /manage/admin/document-set. A set with added files keeps its name, which they name.
 func changeDocumentSet(c *call) (any, error) {
-	id := 0
-	if c.require("id") {
-		id = c.wholeOr("id", 0, 0, 1<<53)
-	}
+	c.require("id")
+	id := c.wholeOr("id", 0, 0, anyNumber)
 	details, err := c.readSet("update")
 	if err != nil {
 		return nil, err
@@ -185,11 +173,7 @@ func changeDocumentSet(c *call) (any, error) {
 }
 
 // deleteDocumentSet answers DELETE /manage/admin/document-set/{id}.
-func deleteDocumentSet(c *call) (any, error) {
-	id := c.pathNumber("id", "document_set_id")
-	if err := c.failure(); err != nil {
-		return nil, err
-	}
+func deleteDocumentSet(c *call, id int) (any, error) {
 	set, err := c.setNumbered(id)
 	if err != nil {
 		return nil, err
@@ -208,11 +192,7 @@ func connectors(c *call) (any, error) {
 }
 
 // connector answers GET /manage/connector/{id}.
-func connector(c *call) (any, error) {
-	id := c.pathNumber("id", "connector_id")
-	if err := c.failure(); err != nil {
-		return nil, err
-	}
+func connector(c *call, id int) (any, error) {
 	found, err := c.directory.Connectors(id)
 	if err != nil {
 		return nil, err
@@ -322,11 +302,7 @@ func checkChosen(who directory.Principal, scopes []string) error {
 }
 
 // deleteToken answers DELETE /user/pats/{id}. The owner in this process may revoke the token of any user.
-func deleteToken(c *call) (any, error) {
-	id := c.pathNumber("id", "token_id")
-	if err := c.failure(); err != nil {
-		return nil, err
-	}
+func deleteToken(c *call, id int) (any, error) {
 	user, missing := c.who.Email, error(coded("NOT_FOUND", "Token not found"))
 	if c.who.Owner {
 		user, missing = "", directory.MissingError{Kind: directory.KindToken, Named: strconv.Itoa(id)}

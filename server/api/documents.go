@@ -143,10 +143,9 @@ func documentSize(c *call) (any, error) {
 
 // chunkInfo answers GET /document/chunk-info: one chunk.
 func chunkInfo(c *call) (any, error) {
-	id, number := c.documentID(), 0
-	if c.require("chunk_id") {
-		number = c.wholeOr("chunk_id", 0, -maxChunkNumber, maxChunkNumber)
-	}
+	id := c.documentID()
+	c.require("chunk_id")
+	number := c.wholeOr("chunk_id", 0, -maxChunkNumber, maxChunkNumber)
 	info, err := c.viewDocument(id, func(edge edge, document index.Stored, _ *int) (any, error) {
 		chunks, err := edge.readChunks(document.ID, number, number)
 		switch {

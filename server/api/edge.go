@@ -120,6 +120,14 @@ func (e edge) shortRef(id string, chunk int) string {
 	return hash[:length] + "#" + strconv.Itoa(chunk)
 }
 
+// storeAll puts the stored form in the place of ids or refs that the caller sent.
+func (e edge) storeAll(sent []string) (err error) {
+	for i := 0; i < len(sent) && err == nil; i++ {
+		sent[i], err = e.stored(sent[i])
+	}
+	return err
+}
+
 // storedIDs puts the stored form in the place of ids that a caller sent.
 func (c *call) storedIDs(ids []string) error {
 	if len(ids) == 0 {
@@ -127,12 +135,10 @@ func (c *call) storedIDs(ids []string) error {
 	}
 	return c.read(func(snapshot index.Snapshot) error {
 		edge, err := c.edge(snapshot)
-		for i := range ids {
-			if err == nil {
-				ids[i], err = edge.stored(ids[i])
-			}
+		if err != nil {
+			return err
 		}
-		return err
+		return edge.storeAll(ids)
 	})
 }
 

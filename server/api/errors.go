@@ -83,11 +83,7 @@ func invalid(problems ...problem) failure {
 	if len(problems) == 1 {
 		noun = "error"
 	}
-	parts := make([]string, len(problems))
-	for i, p := range problems {
-		parts[i] = p.String()
-	}
-	summary := fmt.Sprintf("%d validation %s: %s", len(problems), noun, strings.Join(parts, " "))
+	summary := fmt.Sprintf("%d validation %s: %s", len(problems), noun, strings.Join(mapped(problems, problem.String), " "))
 	return failure{status: http.StatusUnprocessableEntity, code: "VALIDATION_ERROR", detail: summary,
 		body: wire.ValidationError{StatusCode: http.StatusUnprocessableEntity, Message: summary}}
 }

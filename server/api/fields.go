@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"quarry/client/field"
 	"quarry/client/wire"
 )
 
@@ -353,6 +354,14 @@ func (f *fields) enum(raw json.RawMessage, known []string, where ...any) string 
 	return ""
 }
 
+// enumOr reads a string that may be missing, one of the known ones.
+func (f *fields) enumOr(name, otherwise string, known ...string) string {
+	if raw, ok := f.given(name); ok {
+		return f.enum(raw, known, name)
+	}
+	return otherwise
+}
+
 // dictionary checks that a field is an object, if it is given. Its content is ignored.
 func (f *fields) dictionary(name string) {
 	var object map[string]json.RawMessage
@@ -406,13 +415,17 @@ func (f *fields) requireEnum(name string, known []string) string {
 	return f.enum(f.raw[name], known, name)
 }
 
-func sourceValues() []string {
-	sources := wire.Sources()
-	values := make([]string, len(sources))
-	for i, s := range sources {
-		values[i] = s.Value
+func sourceValues() []string { return field.Of(field.Source).Choices() }
+
+// numbered returns a route about what has the number id of its path, which field is in errors.
+func numbered(field string, do func(c *call, id int) (any, error)) responder {
+	return func(c *call) (any, error) {
+		id := c.pathNumber("id", field)
+		if err := c.failure(); err != nil {
+			return nil, err
+		}
+		return do(c, id)
 	}
-	return values
 }
 
 // pathNumber reads a number of the path. An error in the path is the only one that is answered.

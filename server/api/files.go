@@ -50,7 +50,7 @@ func uploadFiles(c *call) (any, error) {
 		return nil, err
 	}
 	ids := temporaryIDs(form)
-	project := form.whole("project_id", 0, 1<<53)
+	project := form.whole("project_id", 0, anyNumber)
 	incognito := form.sessionID("incognito_session_id")
 	if err := form.failure(); err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ func groupRoutes() []route {
 		withBody("PATCH /manage/admin/user-group/rename", admin, renameGroup, syncs),
 		withBody("PATCH /manage/admin/user-group/{id}", admin, changeGroup, large, syncs),
 		withBody("POST /manage/admin/user-group/{id}/add-users", admin, addToGroup, large, syncs),
-		noBody("DELETE /manage/admin/user-group/{id}", admin, removeGroup, syncs),
+		noBody("DELETE /manage/admin/user-group/{id}", admin, numbered("user_group_id", removeGroup), syncs),
 		noBody("GET /manage/user-groups/minimal", directory.PermissionBasic, minimalGroups),
 	}
 }
@@ -42,11 +42,9 @@ func addGroup(c *call) (any, error) {
 
 // renameGroup answers PATCH /manage/admin/user-group/rename.
 func renameGroup(c *call) (any, error) {
-	id, name := 0, c.requireText("name", 1, longestLabel)
-	if c.require("id") {
-		id = c.wholeOr("id", 0, basicGroup, 1<<53)
-	}
-	return c.updateGroup(id, "rename", directory.GroupChange{Name: name})
+	name := c.requireText("name", 1, longestLabel)
+	c.require("id")
+	return c.updateGroup(c.wholeOr("id", 0, basicGroup, anyNumber), "rename", directory.GroupChange{Name: name})
 }
 
 // changeGroup answers PATCH /manage/admin/user-group/{id}.
@@ -94,9 +92,8 @@ func (c *call) changedGroup(group directory.Group, err error) (any, error) {
 }
 
 // removeGroup answers DELETE /manage/admin/user-group/{id}.
-func removeGroup(c *call) (any, error) {
-	id := c.pathNumber("id", "user_group_id")
-	if err := cmp.Or(c.failure(), ofDefaultGroup(id, "delete")); err != nil {
+func removeGroup(c *call, id int) (any, error) {
+	if err := ofDefaultGroup(id, "delete"); err != nil {
 		return nil, err
 	}
 	err := c.directory.RemoveGroup(id)

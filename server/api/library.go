@@ -134,7 +134,8 @@ func absolutePaths(f *fields, name string) []string {
 // librarySync answers POST /library/sync.
 func librarySync(c *call) (any, error) {
 	paths := absolutePaths(c.fields, "paths")
-	extent, local, meaning := checkExtent(c.fields), c.Local, c.flag("meaning")
+	extent := c.enumOr("check", wire.CheckPart, wire.CheckPart, wire.CheckFull, wire.CheckNone)
+	local, meaning := c.Local, c.flag("meaning")
 	local.FilesOnly = c.flag("files_only")
 	if _, ok := c.Models.Embedder(); meaning && !ok {
 		return nil, message("No vectors for search by meaning can be made: embeddings.mode is off. Switch it on: " +
@@ -320,15 +321,6 @@ func libraryFile(c *call) (any, error) {
 // checkedEvery is how often the progress of a check is reported.
 const checkedEvery = 100 * time.Millisecond
 
-// checkExtent reads how much of the library a sync checks.
-func checkExtent(f *fields) string {
-	extent := f.textOr("check", wire.CheckPart, maxItemRunes)
-	if !slices.Contains([]string{wire.CheckPart, wire.CheckFull, wire.CheckNone}, extent) {
-		f.refuse(f.raw["check"], "enum", "Input should be 'part', 'full' or 'none'", "check")
-	}
-	return extent
-}
-
 // libraryCheck answers POST /library/check.
 func libraryCheck(c *call) (any, error) {
 	repair := c.flag("repair")
@@ -441,10 +433,7 @@ func describeDamage(damage index.Damage) string {
 
 // libraryMigrate answers POST /library/migrate.
 func libraryMigrate(c *call) (any, error) {
-	request := wire.MigrateRequest{To: c.textOr("to", "", maxItemRunes), DryRun: c.flag("dry_run")}
-	if !slices.Contains(wire.Engines(), request.To) {
-		c.refuse(c.raw["to"], "enum", "Input should be 'weaviate' or 'postgres'", "to")
-	}
+	request := wire.MigrateRequest{To: c.requireEnum("to", wire.Engines()), DryRun: c.flag("dry_run")}
 	if err := c.failure(); err != nil {
 		return nil, err
 	}

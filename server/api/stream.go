@@ -304,7 +304,7 @@ func detached(ctx context.Context) (context.Context, context.CancelFunc) {
 // resumeChat answers GET /chat/chat-session/{id}/resume-stream: the lines of the answer that is being written, from the
 // line cursor on, and those that follow.
 func resumeChat(c *call) (any, error) {
-	cursor := c.wholeOr("cursor", 0, 0, 1<<53)
+	cursor := c.wholeOr("cursor", 0, 0, anyNumber)
 	id := c.pathSession()
 	if _, _, err := c.session(id); err != nil {
 		return nil, sessionHidden(err)
