@@ -136,8 +136,7 @@ func Open(_ context.Context, options Options) (*Server, error) {
 			return nil, fmt.Errorf("open the library %s: %w", options.Home, err)
 		}
 		s.options.Home = home
-		served.LibraryPath, served.Local.Own = s.folder(directory.DefaultTenant), ownFiles(home)
-		served.Meaning.Folder = s.folder
+		served.Local.Own, served.Meaning.Folder = ownFiles(home), s.folder
 		if options.Database != "" {
 			if s.pool, err = postgres.Open(options.Database, options.ReadOnly); err != nil {
 				return nil, err
@@ -327,7 +326,10 @@ func (s *Server) openChats(ctx context.Context, tenant string, create bool) (*ch
 	return openOrEmpty(ctx, s, state.lock, &state.chats, func(ctx context.Context) (*chat.Store, error) {
 		path := ""
 		if s.chatsOnServer() {
-			return s.openServerChats(ctx, tenant)
+			if _, err := s.directory(ctx, true); err != nil { // which has the tenant
+				return nil, err
+			}
+			return chat.OpenServer(ctx, s.pool, tenant, s.options.Now)
 		}
 		if !s.options.Sample && !s.options.ReadOnly {
 			path = filepath.Join(s.folder(tenant), chatsFile)
@@ -348,15 +350,3 @@ func (s *Server) openChats(ctx context.Context, tenant string, create bool) (*ch
 // chatsOnServer reports whether the chat sessions are on the database server. In a read-only library they are in
 // memory.
 func (s *Server) chatsOnServer() bool { return s.pool != nil && !s.options.ReadOnly }
-
-// openServerChats opens a tenant's chat sessions on the database server, whose directory has the tenant.
-func (s *Server) openServerChats(ctx context.Context, tenant string) (*chat.Store, error) {
-	if _, err := s.directory(ctx, true); err != nil {
-		return nil, err
-	}
-	stores, err := chat.OpenServer(ctx, s.pool, s.options.Now)
-	if err != nil {
-		return nil, err
-	}
-	return stores.Of(tenant), nil
-}

@@ -66,8 +66,6 @@ type Options struct {
 	Profile string
 	// SecretKey encrypts the sandbox tokens; without it there are none.
 	SecretKey string
-	// LibraryPath is the folder of the default tenant's library; empty in memory.
-	LibraryPath string
 	// Local is for reading files that are added or uploaded.
 	Local ingest.Local
 	// Log receives errors, and for a listener one line per request and per search; nil discards them.

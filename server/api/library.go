@@ -293,7 +293,7 @@ func libraryStatus(c *call) (any, error) {
 	return c.view(func(snapshot index.Snapshot) (any, error) {
 		stats, err := snapshot.Stats(c.ctx)
 		status.Documents, status.Chunks, status.Bytes = stats.Documents, stats.Chunks, stats.Bytes
-		status.Engine, status.Version, status.Path = stats.Engine, snapshot.Version(), c.LibraryPath
+		status.Engine, status.Version, status.Path = stats.Engine, snapshot.Version(), c.folder(directory.DefaultTenant)
 		status.Vectors, status.VectorModel, status.VectorsRefused = stats.Vectors, stats.VectorModel, stats.Refused
 		if follower, ok := documents.(index.Follower); ok {
 			status.EngineProblem = follower.Problem(c.ctx)

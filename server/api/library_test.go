@@ -40,6 +40,7 @@ func (w *world) events(path string, request any) []wire.LibraryEvent {
 
 func TestLibraryOfTheOwner(t *testing.T) {
 	w := newWorld(t)
+	w.server.Meaning.Folder = func(tenant string) string { return "/library/" + tenant }
 	folder := t.TempDir()
 	file := filepath.Join(folder, "quokka.md")
 	w.check(os.WriteFile(file, []byte("# Quokkas\n\nThe quokka smiles at deployments.\n"), 0o600))
@@ -56,7 +57,7 @@ func TestLibraryOfTheOwner(t *testing.T) {
 		t.Fatalf("found %v", got)
 	}
 	status := decoded[wire.LibraryStatus](w, w.call(owner, "", "GET", "/library/status", ""))
-	if status.Documents != 5 || len(status.Roots) != 1 || status.Version == "" || status.Path != "/library" {
+	if status.Documents != 5 || len(status.Roots) != 1 || status.Version == "" || status.Path != "/library/default" {
 		t.Errorf("status %+v", status)
 	}
 	known := decoded[wire.LibraryStatus](w, w.call(owner, "", "GET", "/library/status?known="+status.Version, ""))

@@ -28,7 +28,7 @@ import (
 // Meaning is how vectors are made: behind the words, by one process at a time. Whoever makes them holds the lock file
 // in the tenant's folder, and writes beside it how far it is, for the status that other processes show.
 type Meaning struct {
-	// Folder returns the folder of a tenant's library; empty: it is in memory.
+	// Folder returns the folder of a tenant's library; nil: it is in memory.
 	Folder func(tenant string) string
 	// Unbounded makes vectors in the background however long that takes; else at most for anHour.
 	Unbounded bool
@@ -172,9 +172,7 @@ func (m *making) run(ctx context.Context, documents index.Index, wait bool) (ref
 	if !ok {
 		return nil, nil
 	}
-	if s.Meaning.Folder != nil {
-		m.folder = s.Meaning.Folder(m.tenant)
-	}
+	m.folder = s.folder(m.tenant)
 	release, err := m.lock(ctx, wait)
 	if err != nil {
 		return nil, err
@@ -316,6 +314,14 @@ func (m *making) write() {
 // maxNote bounds meaning.json, which has a hundred bytes.
 const maxNote = 4 << 10
 
+// folder returns the folder of a tenant's library; empty: it is in memory.
+func (s *Server) folder(tenant string) string {
+	if s.Meaning.Folder == nil {
+		return ""
+	}
+	return s.Meaning.Folder(tenant)
+}
+
 // meaningNote reads the note in a folder; zero without one.
 func (s *Server) meaningNote(folder string) (note meaningNote) {
 	if folder == "" {
@@ -336,10 +342,10 @@ func (s *Server) meaningNote(folder string) (note meaningNote) {
 // running returns what another process, or this one, is doing about a tenant's vectors; a zero value if nobody does
 // anything. It costs a small file, so that it can be asked each second.
 func (s *Server) running(tenant string) (status wire.Meaning) {
-	if _, ok := s.Models.Embedder(); !ok || s.Meaning.Folder == nil {
+	if _, ok := s.Models.Embedder(); !ok {
 		return status
 	}
-	if note := s.meaningNote(s.Meaning.Folder(tenant)); note.runs(time.Now()) {
+	if note := s.meaningNote(s.folder(tenant)); note.runs(time.Now()) {
 		return note.status(wire.MeaningRunning)
 	}
 	return status
@@ -355,10 +361,8 @@ func (s *Server) meaningStatus(tenant string, stats index.Stats) wire.Meaning {
 		return now
 	}
 	note := meaningNote{Model: model.Name(), Total: stats.Chunks}
-	if s.Meaning.Folder != nil {
-		if old := s.meaningNote(s.Meaning.Folder(tenant)); old.Model == note.Model {
-			note.PerSecond = old.PerSecond
-		}
+	if old := s.meaningNote(s.folder(tenant)); old.Model == note.Model {
+		note.PerSecond = old.PerSecond
 	}
 	if stats.VectorModel == note.Model {
 		note.Done, note.Total = stats.Vectors, max(stats.Vectors, stats.Chunks-stats.Refused)

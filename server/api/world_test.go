@@ -81,7 +81,7 @@ func newWorld(t testing.TB) *world {
 		Chats:        w.chats(chats),
 		RemoveTenant: func(ctx context.Context, id string) error { return w.people.RemoveTenant(ctx, id) },
 		SecretKey:    strings.Repeat("k", 32),
-		Version:      "1.2.3", Now: now, LibraryPath: "/library",
+		Version:      "1.2.3", Now: now,
 		Log: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	w.public = w.server.Gate(PublicOptions{}).Listener(true)
@@ -106,11 +106,7 @@ func openStores(t testing.TB, path string, now func() time.Time) (*directory.Dir
 		t.Fatal(err)
 	}
 	return people, func(tenant string) (*chat.Store, error) {
-		stores, err := chat.OpenServer(context.Background(), pool, now)
-		if err != nil {
-			return nil, err
-		}
-		return stores.Of(tenant), nil
+		return chat.OpenServer(context.Background(), pool, tenant, now)
 	}
 }
 

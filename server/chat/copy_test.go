@@ -18,10 +18,6 @@ func TestCopy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shared, err := OpenServer(ctx, pool, time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
 	if err := people.AddTenant(ctx, "acme"); err != nil {
 		t.Fatal(err)
 	}
@@ -43,17 +39,21 @@ func TestCopy(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := shared.Of(tenant).Copied().Replace(ctx, from.Copied()); err != nil {
+			to, err := OpenServer(ctx, pool, tenant, time.Now)
+			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := shared.Of(tenant).Messages(ctx, session.ID)
+			if _, err := to.Copied().Replace(ctx, from.Copied()); err != nil {
+				t.Fatal(err)
+			}
+			got, err := to.Messages(ctx, session.ID)
 			if err != nil || len(got) != 2 || got[1].Parent != got[0].ID || fmt.Sprint(got[1].Citations, got[1].Text) != fmt.Sprint(want[1].Citations, want[1].Text) {
 				t.Errorf("%s: %+v (%v), want %+v", tenant, got, err, want)
 			}
 			if tenant == directory.DefaultTenant && round == 0 && got[0].ID != want[0].ID {
 				t.Errorf("message %d has the number %d", want[0].ID, got[0].ID)
 			}
-			if _, _, err := shared.Of(tenant).Begin(ctx, session, false, Message{Parent: got[1].ID, Text: "then?", Sent: now}); err != nil {
+			if _, _, err := to.Begin(ctx, session, false, Message{Parent: got[1].ID, Text: "then?", Sent: now}); err != nil {
 				t.Error(err)
 			}
 		}

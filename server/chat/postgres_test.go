@@ -33,20 +33,11 @@ func openAnywhere(t *testing.T, path string, now func() time.Time) (*Store, erro
 	if path == "" {
 		path = t.TempDir()
 	}
-	stores, err := onServer(t, path, now)
-	if err != nil {
-		return nil, err
-	}
-	return stores.Of(directory.DefaultTenant), nil
-}
-
-func onServer(t *testing.T, place string, now func() time.Time) (*Shared, error) {
-	t.Helper()
-	pool := postgrestest.Open(t, place, false)
+	pool := postgrestest.Open(t, path, false)
 	if _, err := directory.OpenServer(t.Context(), pool, time.Now); err != nil {
 		return nil, err
 	}
-	return OpenServer(t.Context(), pool, now)
+	return OpenServer(t.Context(), pool, directory.DefaultTenant, now)
 }
 
 // TestTenantsAreApartOnAServer: a tenant reaches nothing of another one by any id, and goes with all it has.
@@ -57,11 +48,11 @@ func TestTenantsAreApartOnAServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stores, err := OpenServer(ctx, pool, time.Now)
-	if err := errors.Join(err, people.AddTenant(ctx, "acme")); err != nil {
+	acme, acmeErr := OpenServer(ctx, pool, "acme", time.Now)
+	other, err := OpenServer(ctx, pool, directory.DefaultTenant, time.Now)
+	if err := errors.Join(acmeErr, err, people.AddTenant(ctx, "acme")); err != nil {
 		t.Fatal(err)
 	}
-	acme, other := stores.Of("acme"), stores.Of(directory.DefaultTenant)
 	session := NewSession("jo", now)
 	_, answer, err := acme.Begin(ctx, session, true, Message{Text: "what is secret?\x00\xff"})
 	fileErr := acme.AddFile(ctx, File{ID: "f", UserID: "jo", Created: now, Used: now}, []byte{0, 255})

@@ -113,26 +113,15 @@ func Open(ctx context.Context, path string, now func() time.Time) (*Store, error
 	return &Store{open: sqldb.Opened(db), db: db, now: now, limits: defaultLimits()}, nil
 }
 
-// Shared has the sessions of all tenants on a PostgreSQL server.
-type Shared struct {
-	db  *postgres.DB
-	now func() time.Time
-}
-
-// OpenServer opens the sessions on a PostgreSQL server, where it creates or migrates its tables if necessary. The
-// directory's must exist: a tenant's sessions go with the tenant. Errors are those of postgres.Pool.Store.
-func OpenServer(ctx context.Context, pool *postgres.Pool, now func() time.Time) (*Shared, error) {
-	db, err := pool.Store(ctx, "chats", sqldb.Migrations(migrations, "migrations/postgres"))
+// OpenServer opens the sessions of a tenant on a PostgreSQL server, where it creates or migrates its tables if necessary.
+// The directory's must exist: a tenant's sessions go with the tenant. Errors are those of postgres.Pool.Store.
+func OpenServer(ctx context.Context, pool *postgres.Pool, tenant string, now func() time.Time) (*Store, error) {
+	all, err := pool.Store(ctx, "chats", sqldb.Migrations(migrations, "migrations/postgres"))
 	if err != nil {
 		return nil, fmt.Errorf("open the chat database: %w", err)
 	}
-	return &Shared{db, now}, nil
-}
-
-// Of returns the sessions of a tenant.
-func (s *Shared) Of(tenant string) *Store {
-	db := s.db.For(tenant)
-	return &Store{open: sqldb.Opened(db), db: db, tenant: tenant, now: s.now, limits: defaultLimits()}
+	db := all.For(tenant)
+	return &Store{open: sqldb.Opened(db), db: db, tenant: tenant, now: now, limits: defaultLimits()}, nil
 }
 
 // Close closes the file. On a server it does nothing.
