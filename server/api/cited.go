@@ -101,7 +101,7 @@ func (e edge) passageBy(document index.Stored, address string) *int {
 	if at := slices.IndexFunc(document.Outline, leads); at >= 0 {
 		return &document.Outline[at].Chunk
 	}
-	chunks, _ := e.snapshot.Chunks(e.ctx, document.ID, 0, document.ChunkCount, e.access)
+	chunks, _ := e.readChunks(document.ID, 0, document.ChunkCount)
 	if at := slices.IndexFunc(chunks, func(c index.Chunk) bool { return c.Link == address }); at >= 0 {
 		return &at
 	}

@@ -2,13 +2,11 @@ package api
 
 import (
 	"context"
-	"errors"
 	"net/http"
 
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/server/directory"
-	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/language"
 	"quarry/server/pipeline"
@@ -60,13 +58,13 @@ func damagedDocument() failure {
 	return coded(wire.CodeDocumentDamaged, "The document is damaged: it is stored, but cannot be read.")
 }
 
-// readChunks reads chunks from to to of a document that the caller may see.
+// readChunks reads chunks from to to of a document that was described.
 func (e edge) readChunks(id string, from, to int) ([]index.Chunk, error) {
-	chunks, err := e.snapshot.Chunks(e.ctx, id, from, to, e.access)
-	if errors.Is(err, fault.ErrNotFound) {
-		return nil, detailed(http.StatusNotFound, documentNotFound)
+	texts, err := e.snapshot.Texts(e.ctx, []index.Range{{DocumentID: id, From: from, To: to}}, e.access)
+	if err != nil {
+		return nil, err
 	}
-	return chunks, err
+	return texts[0], nil
 }
 
 // documentChunks answers GET /document/chunks: a range of chunks, and a description of the document. With a query, what

@@ -94,24 +94,6 @@ func (r *Reads) Documents(ctx context.Context, ids []string, access index.Access
 	return found, nil
 }
 
-// Chunks implements index.Snapshot.
-func (r *Reads) Chunks(ctx context.Context, id string, from, to int, access index.Access) (chunks []index.Chunk, err error) {
-	err = r.Read(ctx, func(reader *Reader) error {
-		rows, texts, err := r.texts(reader, access, index.Range{DocumentID: id, From: from, To: to})
-		switch {
-		case err != nil:
-			return err
-		case rows[0] == nil:
-			return fmt.Errorf("document %q: %w", id, fault.ErrNotFound)
-		case rows[0].Damaged:
-			return fmt.Errorf("document %q: %w: %w", id, fault.ErrDamaged, rows[0].Cause)
-		}
-		chunks = texts[0]
-		return nil
-	})
-	return chunks, err
-}
-
 // Texts implements index.Snapshot.
 func (r *Reads) Texts(ctx context.Context, ranges []index.Range, access index.Access) (texts [][]index.Chunk, err error) {
 	err = r.Read(ctx, func(from *Reader) error {

@@ -113,9 +113,9 @@ func TestDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	chunks, err := s.Chunks(t.Context(), "text", 0, 9, everything.Access)
-	if err != nil || len(chunks) != 1 || !chunks[0].Damaged {
-		t.Errorf("chunks %v, %v", chunks, err)
+	texts, err := s.Texts(t.Context(), []index.Range{{DocumentID: "text", To: 9}}, everything.Access)
+	if err != nil || len(texts[0]) != 1 || !texts[0][0].Damaged {
+		t.Errorf("chunks %v, %v", texts, err)
 	}
 	if list, err := s.Documents(t.Context(), []string{"detail", "sound"}, everything.Access); err != nil || len(list) != 1 {
 		t.Errorf("documents %v, %v", list, err)
@@ -408,7 +408,7 @@ func testDictionary(t *testing.T, options Options) {
 			t.Fatal(err)
 		}
 		for _, want := range pages {
-			if got, err := shown.Chunks(t.Context(), want.ID, 0, 0, everything.Access); err != nil || got[0].Text != want.Chunks[0].Text {
+			if got, err := shown.Texts(t.Context(), []index.Range{{DocumentID: want.ID}}, everything.Access); err != nil || got[0][0].Text != want.Chunks[0].Text {
 				t.Fatalf("%s: %v, %v", damage, got, err)
 			}
 		}

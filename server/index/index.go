@@ -249,12 +249,10 @@ type Snapshot interface {
 	// Documents describes documents, in the order of the ids; those that do not exist or that access does not admit
 	// are left out. Chunks are not filled; ChunkCount is. Of damaged ones only the id is returned.
 	Documents(ctx context.Context, ids []string, access Access) ([]Stored, error)
-	// Chunks reads chunks from to to, inclusive, clipped to those there are. ErrNotFound as in Documents; ErrDamaged
-	// when the document itself is damaged.
-	Chunks(ctx context.Context, id string, from, to int, access Access) ([]Chunk, error)
-	// Texts is Chunks for several ranges; there are none in a range for which Chunks returns one of those errors.
+	// Texts reads ranges of chunks, clipped to those there are. There are none of documents that Documents leaves out or
+	// that are damaged.
 	Texts(ctx context.Context, ranges []Range, access Access) ([][]Chunk, error)
-	// Like describes a passage for a search for others like it. ErrNotFound as in Documents.
+	// Like describes a passage for a search for others like it. ErrNotFound for one of those.
 	Like(ctx context.Context, id string, chunk int, access Access) (Likeness, error)
 	// DocumentIDs lists the ids of documents by Document.Origin, or by source or set where origin is empty; for
 	// administration, without access control.

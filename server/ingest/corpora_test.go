@@ -103,10 +103,10 @@ func (c *corpora) file(ctx context.Context, file string) {
 	}
 	phrase := middle(plainTextOf(c.t, file))
 	if phrase == "" { // PDF, UTF-32, mail in UTF-16
-		chunks, err := c.snapshot.Chunks(ctx, id, 0, stored[0].ChunkCount-1, all)
+		texts, err := c.snapshot.Texts(ctx, []index.Range{{DocumentID: id, To: stored[0].ChunkCount - 1}}, all)
 		must(c.t, err)
 		text := ""
-		for _, chunk := range chunks {
+		for _, chunk := range texts[0] {
 			text += chunk.Text + "\n"
 		}
 		phrase = middle(text)

@@ -200,8 +200,11 @@ func (s *memorySnapshot) Documents(_ context.Context, ids []string, _ index.Acce
 	return found, nil
 }
 
-func (s *memorySnapshot) Chunks(_ context.Context, id string, from, to int, _ index.Access) ([]index.Chunk, error) {
-	return slices.Clone(s.documents[id].Chunks[from : to+1]), nil
+func (s *memorySnapshot) Texts(_ context.Context, ranges []index.Range, _ index.Access) (texts [][]index.Chunk, err error) {
+	for _, r := range ranges {
+		texts = append(texts, slices.Clone(s.documents[r.DocumentID].Chunks[r.From:r.To+1]))
+	}
+	return texts, nil
 }
 
 func (s *memorySnapshot) Facets(context.Context, index.Filter) (index.Counts, error) {

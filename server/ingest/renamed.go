@@ -35,10 +35,12 @@ func (t *task) renamed(hash string) (doc index.Document, state fileState, ok boo
 	if err != nil || len(stored) != 1 || stored[0].Damaged || stored[0].Origin != originOf(from.path) {
 		return doc, state, false
 	}
-	doc = stored[0].Document
-	if doc.Chunks, err = snapshot.Chunks(t.target.library.ctx, id, 0, stored[0].ChunkCount-1, all); err != nil || len(doc.Chunks) != stored[0].ChunkCount {
+	texts, err := snapshot.Texts(t.target.library.ctx, []index.Range{{DocumentID: id, To: stored[0].ChunkCount - 1}}, all)
+	if err != nil || len(texts[0]) != stored[0].ChunkCount {
 		return doc, state, false
 	}
+	doc = stored[0].Document
+	doc.Chunks = texts[0]
 	now, oldLink := t.target.defaults(file), doc.Link
 	if doc.Title == titleFromName(path.Base(from.path)) && doc.Title != now.Title {
 		return doc, state, false

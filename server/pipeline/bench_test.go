@@ -114,9 +114,11 @@ func BenchmarkFolding(b *testing.B) {
 					b.Fatal(err)
 				}
 				d := found[0].Document
-				if d.Chunks, err = snapshot.Chunks(b.Context(), d.ID, 0, 4, access); err != nil {
+				texts, err := snapshot.Texts(b.Context(), []index.Range{{DocumentID: d.ID, To: 4}}, access)
+				if err != nil {
 					b.Fatal(err)
 				}
+				d.Chunks = texts[0]
 				d.ID, d.UpdatedAt, d.Chunks[0].Text = "copy "+d.ID, d.UpdatedAt.AddDate(1, 0, 0), "Changed. "+d.Chunks[0].Text
 				batch.Upsert = append(batch.Upsert, d)
 			}

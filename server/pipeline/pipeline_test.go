@@ -13,7 +13,6 @@ import (
 
 	"quarry/client/field"
 	"quarry/client/wire"
-	"quarry/server/fault"
 	"quarry/server/index"
 )
 
@@ -87,21 +86,17 @@ func (s *shelf) Documents(_ context.Context, ids []string, _ index.Access) (foun
 	return found, nil
 }
 
-func (s *shelf) Chunks(_ context.Context, id string, from, to int, _ index.Access) ([]index.Chunk, error) {
-	if _, ok := s.documents[id]; !ok {
-		return nil, fault.ErrNotFound
-	}
-	if from < len(s.chunks[id]) && to >= len(s.chunks[id]) {
-		s.whole++
-	}
-	chunks := s.chunks[id]
-	return chunks[min(max(from, 0), len(chunks)):max(min(to+1, len(chunks)), 0)], nil
-}
-
-func (s *shelf) Texts(ctx context.Context, ranges []index.Range, access index.Access) ([][]index.Chunk, error) {
+func (s *shelf) Texts(_ context.Context, ranges []index.Range, _ index.Access) ([][]index.Chunk, error) {
 	texts := make([][]index.Chunk, len(ranges))
 	for i, r := range ranges {
-		texts[i], _ = s.Chunks(ctx, r.DocumentID, r.From, r.To, access)
+		if _, ok := s.documents[r.DocumentID]; !ok {
+			continue
+		}
+		chunks := s.chunks[r.DocumentID]
+		if r.From < len(chunks) && r.To >= len(chunks) {
+			s.whole++
+		}
+		texts[i] = chunks[min(max(r.From, 0), len(chunks)):max(min(r.To+1, len(chunks)), 0)]
 	}
 	return texts, nil
 }

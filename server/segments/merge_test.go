@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"quarry/internal/testkit/indextest"
 	"quarry/internal/testkit/longtest"
 	"quarry/server/index"
 	"quarry/server/sqldb"
@@ -122,7 +123,7 @@ func lookForTorn(x *Index) error {
 	}
 	var texts []string
 	for _, id := range ids {
-		chunks, err := s.Chunks(context.Background(), id, 0, 0, everything)
+		chunks, err := indextest.Chunks(s, id, 0, 0, everything)
 		if err != nil {
 			return err
 		}
@@ -178,7 +179,7 @@ func TestWritersTakeTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, d := range found {
-		if d.Chunks, err = s.Chunks(t.Context(), d.ID, 0, 9, everything); err != nil {
+		if d.Chunks, err = indextest.Chunks(s, d.ID, 0, 9, everything); err != nil {
 			t.Fatal(err)
 		}
 		m[d.ID] = d.Document

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"quarry/internal/testkit/indextest"
 	"quarry/server/documents"
 	"quarry/server/index"
 )
@@ -112,7 +113,7 @@ func (m model) compareStored(t testing.TB, s index.Snapshot) {
 			t.Fatalf("%s is not there", id)
 		}
 		got := found[0].Document
-		if got.Chunks, err = s.Chunks(ctx, id, 0, documents.MaxChunks, everything); err != nil {
+		if got.Chunks, err = indextest.Chunks(s, id, 0, documents.MaxChunks, everything); err != nil {
 			t.Fatal(err)
 		}
 		if !reflect.DeepEqual(got, documents.Canonical(want)) {

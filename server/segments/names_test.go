@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"quarry/internal/testkit/indextest"
 	"quarry/server/documents"
 	"quarry/server/index"
 	"quarry/server/sqldb"
@@ -95,7 +96,7 @@ func TestAnotherLinkKeepsThoseOfChunks(t *testing.T) {
 		put(t, x, d)
 		all.apply(index.Batch{Upsert: []index.Document{d}})
 		all.compare(t, x)
-		chunks, err := snapshotOf(t, x).Chunks(t.Context(), "a", 0, 1, everything)
+		chunks, err := indextest.Chunks(snapshotOf(t, x), "a", 0, 1, everything)
 		if err != nil || chunks[0].Link != "https://x.test/a" || chunks[1].Link != "https://x.test/a#end" {
 			t.Errorf("%q: %+v, %v", link, chunks, err)
 		}

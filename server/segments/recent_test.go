@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"quarry/internal/testkit/indextest"
 	"quarry/server/documents"
 	"quarry/server/index"
 )
@@ -71,7 +72,7 @@ func damageAndRepair(t *testing.T, openings []*Index, x *Index, d index.Document
 		if len(found) == 0 || found[0].Damaged {
 			continue
 		}
-		chunks, err := s.Chunks(t.Context(), d.ID, 0, documents.MaxChunks, everything)
+		chunks, err := indextest.Chunks(s, d.ID, 0, documents.MaxChunks, everything)
 		if err != nil || len(chunks) != len(d.Chunks) {
 			t.Fatal(len(chunks), err)
 		}

@@ -130,11 +130,12 @@ func relativeSize(ctx context.Context, opened *segments.Index, library string) (
 	}
 	step, read, text := max(1, stats.Documents/sampledDocuments), 0, 0
 	for i := 0; i < stats.Documents; i += step {
-		chunks, err := snapshot.Chunks(ctx, fmt.Sprintf("doc-%07d", i), 0, documents.MaxChunks, index.Access{All: true})
+		texts, err := snapshot.Texts(ctx, []index.Range{{DocumentID: fmt.Sprintf("doc-%07d", i), To: documents.MaxChunks}},
+			index.Access{All: true})
 		if err != nil {
 			return 0, err
 		}
-		for _, chunk := range chunks {
+		for _, chunk := range texts[0] {
 			text += len(chunk.Text)
 		}
 		read++
