@@ -223,18 +223,6 @@ func (l *LeftOut) Add(other LeftOut) {
 	l.Generated += other.Generated
 }
 
-// Fraction returns how much of the work is done, from 0 to 1: by bytes, or by files where there is nothing to read or
-// the sizes are not known.
-func (e LibraryEvent) Fraction() float64 {
-	switch {
-	case e.TotalBytes > 0:
-		return min(1, float64(e.Bytes)/float64(e.TotalBytes))
-	case e.Total > 0:
-		return min(1, float64(e.Done)/float64(e.Total))
-	}
-	return 0
-}
-
 // MarshalJSON writes only the fields of the event's type, including zero values.
 func (e LibraryEvent) MarshalJSON() ([]byte, error) {
 	type whole LibraryEvent

@@ -43,5 +43,5 @@ func (p *progress) dryRunText(done wire.LibraryEvent) string {
 	if len(t.rows) > 0 {
 		out = t.String() + "\n"
 	}
-	return out + fmt.Sprintf("%s Nothing was stored (dry run).\n", doneText(done, "to add", "to update", "to remove"))
+	return out + fmt.Sprintf("%s Nothing was stored (dry run).\n", done.Outcome("to add", "to update", "to remove"))
 }

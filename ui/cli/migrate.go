@@ -69,7 +69,7 @@ func movedText(done wire.LibraryEvent, moved wire.Migration) string {
 		line("Already in the database and left as they are there: %s.", kept)
 	}
 	if moved.Engine == wire.EngineWeaviate || moved.Documents+done.Added+done.Updated+done.Removed > 0 {
-		line("%s", doneText(done, "added", "updated", "removed"))
+		line("%s", done.Outcome("added", "updated", "removed"))
 	}
 	if moved.Queries > 0 {
 		line("The copy has %s with %s, as the library. Of %s for sampled documents, %d find them among the first 10 results "+

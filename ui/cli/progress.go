@@ -161,33 +161,20 @@ func (p *progress) counts(now time.Time) string {
 	case wire.LibraryEmbedding:
 		return vectorsText(at)
 	case wire.LibraryIndexing:
-		return indexingText(at)
+		return at.Counts()
 	case wire.LibraryChecking:
 		return fmt.Sprintf("%d of %d documents checked", at.Done, at.Total)
 	case wire.LibraryCopying:
 		return fmt.Sprintf("%s of %s copied", text.Number(at.Done), text.Number(at.Total))
 	}
-	files := text.Count(at.Done, "file")
-	if at.Total > 0 {
-		files = fmt.Sprintf("%s of %s", text.Number(at.Done), text.Count(at.Total, "file"))
-	}
-	parts := []string{files}
+	rate, skipped := "", ""
 	if elapsed := now.Sub(p.started).Seconds(); elapsed >= 1 && at.Done > 0 {
-		parts = append(parts, fmt.Sprintf("%.0f files/s", float64(at.Done)/elapsed))
+		rate = fmt.Sprintf("%.0f files/s", float64(at.Done)/elapsed)
 	}
-	parts = append(parts, sizes(at))
 	if p.skipped > 0 {
-		parts = append(parts, text.Number(p.skipped)+" skipped")
+		skipped = text.Number(p.skipped) + " skipped"
 	}
-	return strings.Join(parts, ", ")
-}
-
-// sizes is "12 MB of 120 MB", or "12 MB" where the whole is not known.
-func sizes(at wire.LibraryEvent) string {
-	if at.TotalBytes > at.Bytes {
-		return text.Size(at.Bytes) + " of " + text.Size(at.TotalBytes)
-	}
-	return text.Size(at.Bytes)
+	return text.Join(", ", at.Counts(), rate, at.Sizes(), skipped)
 }
 
 // current returns the latest event of the stage that runs.
@@ -230,11 +217,6 @@ func restOfVectors(seconds int, library string) string {
 		rest = "To make the rest"
 	}
 	return rest + ": quarry sync --meaning" + library
-}
-
-// indexingText is "indexing 120 of 456 changes".
-func indexingText(event wire.LibraryEvent) string {
-	return fmt.Sprintf("indexing %s of %s", text.Number(event.Done), text.Count(event.Total, "change"))
 }
 
 func (p *progress) barText(now time.Time) string {
@@ -302,7 +284,7 @@ func (p *progress) finish(done wire.LibraryEvent, searched string) error {
 	if p.verb == verbDryRun {
 		return p.app.print([]byte(p.dryRunText(done)))
 	}
-	return p.app.print([]byte(doneText(done, "added", "updated", "removed") + "\n"))
+	return p.app.print([]byte(done.Outcome("added", "updated", "removed") + "\n"))
 }
 
 // began reports whether something is stored.
@@ -397,22 +379,6 @@ func kindsText(kinds map[string]int) string {
 		return ""
 	}
 	return fmt.Sprintf("%d skipped (unsupported types): %s", total, list)
-}
-
-// doneText is "Documents: 3 added, 1 updated, 5 unchanged. 1 file skipped."
-func doneText(done wire.LibraryEvent, added, updated, removed string) string {
-	var parts []string
-	for i, count := range []int{done.Added, done.Updated, done.Removed, done.Unchanged, done.Repaired, done.Damaged} {
-		if count > 0 {
-			what := []string{added, updated, removed, "unchanged", "repaired", "damaged"}[i]
-			parts = append(parts, text.Number(count)+" "+what)
-		}
-	}
-	line := "Documents: " + cmp.Or(strings.Join(parts, ", "), "nothing changed") + "."
-	if done.Skipped > 0 {
-		line += " " + text.Count(done.Skipped, "file") + " skipped."
-	}
-	return line
 }
 
 const (

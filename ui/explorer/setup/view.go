@@ -1,7 +1,6 @@
 package setup
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -262,10 +261,11 @@ func (b *builder) cuts(texts []string) {
 // short.
 func (w *Wizard) bar(b *builder) string {
 	const widest, least = 32, 8
-	event, files := w.folder.progress, counts(w.folder.progress)
-	if indexing := w.folder.indexing; indexing.Total > 0 {
-		event, files = indexing, fmt.Sprintf("indexing %d of %s", indexing.Done, text.Count(indexing.Total, "change"))
+	event := w.folder.progress
+	if w.folder.indexing.Total > 0 {
+		event = w.folder.indexing
 	}
+	files := event.Counts()
 	room := min(widest, b.width-paint.Width(files)-1)
 	if event.Total <= 0 || room < least {
 		return b.th.Text.Render(files)
@@ -296,29 +296,16 @@ func tail(path string, width int) string {
 	return path
 }
 
-// counts is "120 of 456 files".
-func counts(event wire.LibraryEvent) string {
-	if event.Total > 0 {
-		return fmt.Sprintf("%d of %s", event.Done, text.Count(event.Total, "file"))
-	}
-	return text.Count(event.Done, "file")
-}
-
 // pace is "40 files/s · 12 MB of 120 MB · 3 skipped".
 func (f *folder) pace() string {
-	var parts []string
+	rate, skipped := "", ""
 	if f.rate > 0 {
-		parts = append(parts, fmt.Sprintf("%.0f files/s", f.rate))
+		rate = fmt.Sprintf("%.0f files/s", f.rate)
 	}
-	size := text.Size(f.progress.Bytes)
-	if f.progress.TotalBytes > f.progress.Bytes {
-		size += " of " + text.Size(f.progress.TotalBytes)
-	}
-	parts = append(parts, size)
 	if f.skipped > 0 {
-		parts = append(parts, fmt.Sprintf("%d skipped", f.skipped))
+		skipped = text.Number(f.skipped) + " skipped"
 	}
-	return strings.Join(parts, " · ")
+	return text.Join(" · ", rate, f.progress.Sizes(), skipped)
 }
 
 // skipLines lists what was skipped and why: kinds of files in one line, then file by file, the latest first. Paths are
@@ -357,25 +344,6 @@ func within(folder, path string) string {
 		}
 	}
 	return path
-}
-
-// doneText is "300 documents added, 2 updated, 5 unchanged; 12 files skipped."
-func doneText(done wire.LibraryEvent) string {
-	var parts []string
-	for i, n := range []int{done.Added, done.Updated, done.Removed, done.Unchanged} {
-		what := []string{"added", "updated", "removed", "unchanged"}[i]
-		switch {
-		case n > 0 && len(parts) == 0:
-			parts = append(parts, text.Count(n, "document")+" "+what)
-		case n > 0:
-			parts = append(parts, fmt.Sprintf("%d %s", n, what))
-		}
-	}
-	said := cmp.Or(strings.Join(parts, ", "), "No readable files found")
-	if done.Skipped > 0 {
-		said += "; " + text.Count(done.Skipped, "file") + " skipped"
-	}
-	return said + "."
 }
 
 func stoppedText(last wire.LibraryEvent) string {

@@ -421,7 +421,7 @@ func (w *Wizard) Added(done wire.LibraryEvent, where string) {
 		return
 	}
 	w.show(over)
-	w.result, w.skips = []string{doneText(done), where}, w.skipLines(0)
+	w.result, w.skips = []string{done.Outcome("added", "updated", "removed"), where}, w.skipLines(0)
 }
 
 // Connection is a server as it was typed.

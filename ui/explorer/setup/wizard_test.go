@@ -222,7 +222,7 @@ func TestReadingAFolder(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	w.Added(wire.LibraryEvent{Added: 300, Updated: 2, Unchanged: 1, Skipped: 4}, "Searches go there now.")
-	says(t, w, "300 documents added, 2 updated, 1 unchanged; 4 files skipped.", "Searches go there now.", "it is encrypted")
+	says(t, w, "Documents: 300 added, 2 updated, 1 unchanged. 4 files skipped.", "Searches go there now.", "it is encrypted")
 	w.Open(Input{Sample: true})
 	if w.page != choosing {
 		t.Error("it opens at the end")
@@ -241,7 +241,7 @@ func TestAFolderWithNothingToRead(t *testing.T) {
 	}
 	w.Adding("/x/full")
 	w.Added(wire.LibraryEvent{Added: 1}, "Searches go there now.")
-	says(t, w, "1 document added.", "Searches go there now.")
+	says(t, w, "Documents: 1 added.", "Searches go there now.")
 }
 
 func TestTheWayOnIsSeenAboveWhatWasSkipped(t *testing.T) {
