@@ -28,7 +28,7 @@ const (
 var mayImport = map[string][]string{
 	"":                       {"ui", "server/encoder/builtin"},
 	"ui":                     {"ui/...", "client/...", "config", "theme"},
-	"ui/cli":                 {"client/...", "config", "theme", "ui/mcp", "ui/passage", "ui/state", "ui/target"},
+	"ui/cli":                 {"client/...", "config", "theme", "ui/explorer/paint", "ui/mcp", "ui/passage", "ui/state", "ui/target"},
 	"ui/mcp":                 {"client/...", "ui/passage"},
 	"ui/passage":             {"client/..."},
 	"ui/state":               {"client/...", "config", "ui/passage"},

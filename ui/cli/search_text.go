@@ -3,11 +3,9 @@ package cli
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
-	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 	"go.mau.fi/util/exslices"
 
@@ -16,6 +14,7 @@ import (
 	"quarry/internal/pattern"
 	"quarry/internal/text"
 	"quarry/theme"
+	"quarry/ui/explorer/paint"
 	"quarry/ui/passage"
 	"quarry/ui/target"
 )
@@ -63,20 +62,17 @@ func (a *app) resultText(r wire.SearchResult, words []string, width int, several
 	number := "[" + passage.Citation(r) + "]"
 	indent := strings.Repeat(" ", max(textIndent, ansi.StringWidth(number)+1))
 	room := max(1, width-len(indent))
-	title := a.style.Title.Render(ansi.Truncate(passage.Title(r), room, "…"))
+	short := func(line string) string { return ansi.Truncate(line, room, "…") }
+	title, muted := a.style.Title.Render(short(passage.Title(r))), a.style.Muted.Render
 	fmt.Fprintf(&b, "%s%s%s\n", a.style.Number.Render(number), indent[ansi.StringWidth(number):], title)
-	fmt.Fprintf(&b, "%s%s\n", indent, ansi.Truncate(a.about(r, several), room, "…"))
-	if path := strings.Join(r.HeadingPath, " › "); path != "" {
-		fmt.Fprintf(&b, "%s%s\n", indent, a.style.Muted.Render(ansi.Truncate(text.OneLine(path), room, "…")))
-	}
-	if related := passage.Related(r); related != "" {
-		fmt.Fprintf(&b, "%s%s\n", indent, a.style.Muted.Render(ansi.Truncate(related, room, "…")))
-	}
-	for _, line := range a.passage(r, words, room) {
-		b.WriteString(strings.TrimRight(indent+line, " ") + "\n")
-	}
-	if link := cmp.Or(text.OrEmpty(r.Link), r.Ref); link != "" {
-		fmt.Fprintf(&b, "%s%s\n", indent, a.style.Muted.Render(text.OneLine(link)))
+	path := text.OneLine(strings.Join(r.HeadingPath, " › "))
+	lines := []string{short(a.about(r, several)), muted(short(path)), muted(short(passage.Related(r)))}
+	lines = append(lines, a.passage(r, words, room)...)
+	lines = append(lines, muted(text.OneLine(cmp.Or(text.OrEmpty(r.Link), r.Ref))))
+	for _, line := range lines {
+		if line != "" {
+			b.WriteString(strings.TrimRight(indent+line, " ") + "\n")
+		}
 	}
 	return b.String()
 }
@@ -111,16 +107,18 @@ func (a *app) passage(r wire.SearchResult, words []string, room int) []string {
 		if line.Text == "" {
 			continue
 		}
-		lead := line.Lead
+		lead, style := line.Lead, theme.Style{}
 		if len(lead) > room/4 {
 			lead = strings.TrimLeft(lead, " ")
 		}
-		marked := a.mark(strings.ReplaceAll(line.Text, "\t", " "), line.Marks, line.Kind)
-		for i, part := range strings.Split(wrapped(marked, room-len(lead)), "\n") {
-			if i > 0 {
-				lead = strings.Repeat(" ", len(lead))
-			}
-			lines = append(lines, lead+part)
+		if line.Kind == passage.Headline {
+			style = a.style.Title
+		}
+		content := strings.ReplaceAll(line.Text, "\t", " ")
+		for _, part := range paint.WrapSpans(content, room-len(lead)) {
+			marks := paint.SpansWithin(line.Marks, part)
+			lines = append(lines, lead+paint.Marked(content[part.Start:part.End], marks, style, a.style.Match))
+			lead = paint.Blank(len(lead))
 		}
 		if len(lines) > passageLines {
 			lines = lines[:passageLines]
@@ -143,46 +141,6 @@ func cutAtWord(line string, width int) string {
 		width = ansi.StringWidth(kept[:space])
 	}
 	return ansi.Truncate(line, width, "")
-}
-
-// wrapped breaks styled text at spaces, and inside what is longer than a line. The first pass leaves some words with a
-// dash one column too wide; the second breaks those.
-func wrapped(text string, width int) string {
-	var lines strings.Builder
-	writer := lipgloss.NewWrapWriter(&lines)
-	_, _ = io.WriteString(writer, ansi.Hardwrap(ansi.Wrap(text, width, ""), width, true)) // a builder takes everything
-	_ = writer.Close()
-	return lines.String()
-}
-
-// mark styles every span, word by word and never across a line, so that wrapping does not tear a style apart.
-func (a *app) mark(content string, marks []wire.Span, kind passage.LineKind) string {
-	var style theme.Style
-	if kind == passage.Headline {
-		style = a.style.Title
-	}
-	var b strings.Builder
-	words := func(style theme.Style, part string) {
-		for i, word := range strings.Split(part, " ") {
-			if i > 0 {
-				b.WriteString(" ")
-			}
-			if word != "" {
-				b.WriteString(style.Render(word))
-			}
-		}
-	}
-	at := 0
-	for _, mark := range marks {
-		if mark[0] < at || mark[1] > len(content) {
-			continue
-		}
-		words(style, content[at:mark[0]])
-		words(a.style.Match, content[mark[0]:mark[1]])
-		at = mark[1]
-	}
-	words(style, content[at:])
-	return b.String()
 }
 
 // footer renders the counts and the command that reads on.
