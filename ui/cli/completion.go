@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"go.mau.fi/util/exerrors"
 	"go.mau.fi/util/exslices"
 
 	"quarry/client"
@@ -93,9 +94,7 @@ func (a *app) register(command *cobra.Command, flag string, complete cobra.Compl
 	if _, known := command.GetFlagCompletionFunc(flag); known {
 		return
 	}
-	if err := command.RegisterFlagCompletionFunc(flag, complete); err != nil {
-		panic(err) // the flag does not exist: a mistake in the command that has it
-	}
+	exerrors.PanicIfNotNil(command.RegisterFlagCompletionFunc(flag, complete)) // a flag that the command does not have
 }
 
 // offeredTo completes a flag with what a server or library has. Of a list separated by commas the last item is
@@ -131,23 +130,15 @@ func (a *app) complete(command *cobra.Command, values offer, typed string) []cob
 	if open == nil {
 		open = a.openDecided
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), completionTime) // the shell gives no context
-	defer cancel()
-	done := make(chan []cobra.Completion, 1)
-	guard.Go(func() {
-		var found []cobra.Completion
-		_ = a.with(ctx, open, func(ctx context.Context, c *client.Client) error {
+	ask := func(ctx context.Context) (found []cobra.Completion, err error) {
+		err = a.with(ctx, open, func(ctx context.Context, c *client.Client) error {
 			found = values(ctx, c, typed)
 			return nil
 		})
-		done <- found
-	}, func(error) { done <- nil })
-	select {
-	case found := <-done:
-		return completable(found)
-	case <-ctx.Done(): // a disk can be slower than any context
-		return nil
+		return found, err
 	}
+	found, _ := guard.Within(context.Background(), completionTime, ask) // the shell gives no context
+	return completable(found)
 }
 
 const (

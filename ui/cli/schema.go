@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/spf13/cobra"
+	"go.mau.fi/util/exerrors"
 	"go.mau.fi/util/exslices"
 
 	"quarry/client/wire"
@@ -211,11 +212,7 @@ var profileSchemas = sync.OnceValue(func() map[reflect.Type]*jsonschema.Schema {
 })
 
 func inferredType(t reflect.Type, known map[reflect.Type]*jsonschema.Schema) *jsonschema.Schema {
-	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: known})
-	if err != nil {
-		panic(err) // a type that JSON cannot have: a mistake in the program
-	}
-	return s
+	return exerrors.Must(jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: known})) // JSON has each of them
 }
 
 // withoutNull removes null where encodeJSON never writes it: lists are empty instead, and optional keys are left out.

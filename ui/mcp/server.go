@@ -21,6 +21,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.mau.fi/util/exerrors"
 
 	"quarry/client"
 	"quarry/client/wire"
@@ -236,11 +237,7 @@ func newTool(name, title, about string, required []string, arguments fields) *sd
 
 // outputSchema returns the schema of a type. Of some types it is known already.
 func outputSchema(t reflect.Type, known map[reflect.Type]*jsonschema.Schema) *jsonschema.Schema {
-	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: known})
-	if err != nil {
-		panic(err) // a type that JSON cannot have: a mistake in the program
-	}
-	return s
+	return exerrors.Must(jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: known})) // JSON has each of them
 }
 
 func textField(description string, longest int) *jsonschema.Schema {
