@@ -8,12 +8,17 @@ import (
 	"strings"
 )
 
+// ByCount returns what was counted, the most frequent first.
+func ByCount(counts map[string]int) []string {
+	return slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(counts[b]-counts[a], strings.Compare(a, b))
+	})
+}
+
 // Tally returns the sum of counts, and a list of them: "60 .svg, 22 .png, 3 other kinds", the most frequent first.
 func Tally(counts map[string]int) (total int, list string) {
 	const most = 8
-	names := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
-		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
-	})
+	names := ByCount(counts)
 	var parts []string
 	for i, name := range names {
 		total += counts[name]

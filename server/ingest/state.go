@@ -333,7 +333,7 @@ func Status(ctx context.Context, idx index.Index) (wire.LibraryStatus, error) {
 		listFirst(&status.Skipped, &listed, wire.SkippedFile{Path: path, Reason: skipped[path]})
 	}
 	status.SkippedFiles += listed
-	for _, kind := range byCount(types) {
+	for _, kind := range text.ByCount(types) {
 		status.SkippedTypes = append(status.SkippedTypes, wire.SkippedType{Type: kind, Files: types[kind]})
 	}
 	return status, nil
@@ -379,16 +379,9 @@ func (c *rootCount) add(state fileState) {
 }
 
 func (c *rootCount) mostFrequent() []wire.SkippedReason {
-	most := byCount(c.reasons)
+	most := text.ByCount(c.reasons)
 	return exslices.CastFunc(most[:min(len(most), wire.MaxReasons)], func(reason string) wire.SkippedReason {
 		return wire.SkippedReason{Reason: reason, Files: c.reasons[reason]}
-	})
-}
-
-// byCount returns what was counted, the most frequent first.
-func byCount(counts map[string]int) []string {
-	return slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
-		return cmp.Or(counts[b]-counts[a], strings.Compare(a, b))
 	})
 }
 
