@@ -3,12 +3,12 @@
 package theme
 
 import (
-	"slices"
 	"strings"
 	"sync"
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/colorprofile"
+	uv "github.com/charmbracelet/ultraviolet"
 )
 
 // Palette holds one style per meaning.
@@ -45,12 +45,8 @@ func Profile(isTerminal, noColor bool, env []string) colorprofile.Profile {
 	if !isTerminal {
 		return colorprofile.NoTTY
 	}
-	asked := slices.ContainsFunc(env, func(entry string) bool {
-		value, found := strings.CutPrefix(entry, "NO_COLOR=")
-		return found && value != ""
-	})
 	profile := colorprofile.Env(env)
-	if noColor || asked {
+	if noColor || uv.Environ(env).Getenv("NO_COLOR") != "" {
 		return min(profile, colorprofile.ASCII)
 	}
 	return profile

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/mattn/go-isatty"
 	"golang.org/x/term"
 
@@ -28,9 +29,9 @@ import (
 type Process struct {
 	In, Out, Err *os.File
 	Arguments    []string // without the program's name
-	Env          []string // "KEY=value"
-	Dir          string   // working folder; empty: that of the operating system's process
-	TempDir      string   // empty: os.TempDir()
+	Env          uv.Environ
+	Dir          string // working folder; empty: that of the operating system's process
+	TempDir      string // empty: os.TempDir()
 	Version      string
 	Commit, Date string           // of the build; may be empty
 	Executable   string           // path of this program; empty: it does not run itself
@@ -91,17 +92,7 @@ type run struct {
 }
 
 func newRun(process Process) *run {
-	environment := map[string]string{}
-	for _, entry := range process.Env {
-		if key, value, found := strings.Cut(entry, "="); found {
-			environment[key] = value
-		}
-	}
-	lookup := func(key string) (string, bool) {
-		value, found := environment[key]
-		return value, found
-	}
-	r := &run{process: process, lookup: lookup}
+	r := &run{process: process, lookup: process.Env.LookupEnv}
 	r.host = sync.OnceValues(r.fresh)
 	return r
 }

@@ -61,11 +61,11 @@ type valueOutput struct {
 
 // configFile returns the configuration file without reading it, so that a broken one can be found and mended.
 func (a *app) configFile() (*config.Config, error) {
-	paths, err := config.Locate(a.io.lookup)
+	paths, err := config.Locate(a.io.Env.LookupEnv)
 	if err != nil {
 		return nil, err
 	}
-	return config.At(paths, a.io.lookup), nil
+	return config.At(paths, a.io.Env.LookupEnv), nil
 }
 
 func (a *app) configPath(context.Context, []string) error {
@@ -80,11 +80,11 @@ func (a *app) configPath(context.Context, []string) error {
 }
 
 func (a *app) loadConfig() (*config.Config, error) {
-	paths, err := config.Locate(a.io.lookup)
+	paths, err := config.Locate(a.io.Env.LookupEnv)
 	if err != nil {
 		return nil, err
 	}
-	return config.Load(paths, a.io.lookup)
+	return config.Load(paths, a.io.Env.LookupEnv)
 }
 
 func (a *app) configList(context.Context, []string) error {
@@ -149,7 +149,7 @@ func (a *app) configSet(arguments []string, unset bool) error {
 		return err
 	}
 	a.say("Set %s in %s.", arguments[0], file.File)
-	if key.Env != "" && a.io.getenv(key.Env) != "" {
+	if key.Env != "" && a.io.Env.Getenv(key.Env) != "" {
 		a.note("%s overrides it", key.Env)
 	}
 	a.sayTarget(arguments[0])
@@ -160,7 +160,7 @@ func (a *app) configSet(arguments []string, unset bool) error {
 // a document says has a pipe, though its standard input may be the terminal of the person who started it. Whoever runs
 // programs as this user can write the file itself; this prevents accidents.
 func (a *app) mayRedirect(path string) error {
-	if a.io.OutTTY && a.io.ErrTTY || config.IsPresentation(path) || a.io.getenv("QUARRY_ALLOW_CONFIG") == "1" {
+	if a.io.OutTTY && a.io.ErrTTY || config.IsPresentation(path) || a.io.Env.Getenv("QUARRY_ALLOW_CONFIG") == "1" {
 		return nil
 	}
 	key, err := config.LookupKey(path)
@@ -195,7 +195,7 @@ func (a *app) sayTarget(key string) {
 	if key != "active" && !strings.HasPrefix(key, "profiles.") {
 		return
 	}
-	host, err := target.NewHost(a.io.lookup, a.program.Version) // the program's own has read the file before the change
+	host, err := target.NewHost(a.io.Env.LookupEnv, a.program.Version) // the program's own has read the old file
 	if err != nil {
 		return
 	}
@@ -286,7 +286,7 @@ func (a *app) configEdit(context.Context, []string) error {
 }
 
 func (a *app) runEditor(path string) error {
-	editor := cmp.Or(strings.TrimSpace(a.io.getenv("VISUAL")), strings.TrimSpace(a.io.getenv("EDITOR")), "vi")
+	editor := cmp.Or(strings.TrimSpace(a.io.Env.Getenv("VISUAL")), strings.TrimSpace(a.io.Env.Getenv("EDITOR")), "vi")
 	command := ShellCommand(editor, path)
 	command.Stdin, command.Stdout, command.Stderr, command.Env = a.io.In, a.io.Out, a.io.Err, a.io.Env
 	command.Dir = a.io.Dir

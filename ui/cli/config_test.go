@@ -148,7 +148,7 @@ func TestPager(t *testing.T) {
 		if test.guest {
 			doors = guestDoors(t, s.URL)
 		}
-		env := append(append([]string{}, test.env...), base...)
+		env := append(append([]string{}, base...), test.env...)
 		got := run(t, doors, terminal{tty: test.tty, width: 80, env: env}, "search", "roll back").check(t, ExitSuccess)
 		if strings.HasPrefix(got.out, mark) != test.paged || !strings.Contains(got.out, "Runbook") {
 			t.Errorf("%s: %q", name, got.out)

@@ -41,7 +41,7 @@ func printingFlags() []string {
 
 // plain reports whether lines instead of a full screen were requested.
 func (a *app) plain() bool {
-	accessible := a.io.getenv("ACCESSIBLE")
+	accessible := a.io.Env.Getenv("ACCESSIBLE")
 	return a.flags.Plain || accessible != "" && accessible != "0" && !strings.EqualFold(accessible, "false")
 }
 

@@ -397,9 +397,9 @@ func (a *app) pager() string {
 	if a.program.Guest || !a.io.OutTTY || a.io.isDumb() {
 		return ""
 	}
-	named, ok := a.io.lookup("QUARRY_PAGER")
+	named, ok := a.io.Env.LookupEnv("QUARRY_PAGER")
 	if !ok {
-		named = a.io.getenv("PAGER")
+		named = a.io.Env.Getenv("PAGER")
 	}
 	if named = strings.TrimSpace(named); named == "cat" {
 		return ""
@@ -416,10 +416,10 @@ func (a *app) show(output []byte) error {
 	command := ShellCommand(pager)
 	command.Stdin, command.Stdout, command.Stderr = bytes.NewReader(output), a.io.Out, a.io.Err
 	command.Env, command.Dir = a.io.Env, a.io.Dir
-	if a.io.getenv("LESS") == "" {
+	if a.io.Env.Getenv("LESS") == "" {
 		command.Env = append(command.Env, "LESS=FRX") // short output is not paged, colors are shown
 	}
-	if a.io.getenv("LV") == "" {
+	if a.io.Env.Getenv("LV") == "" {
 		command.Env = append(command.Env, "LV=-c")
 	}
 	a.waits.Store(true) // the terminal is the pager's

@@ -16,6 +16,7 @@ import (
 	"time"
 	"unicode"
 
+	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
@@ -36,10 +37,10 @@ type IO struct {
 
 	InTTY, OutTTY, ErrTTY bool
 
-	Width   int      // columns of the terminal; 0: unknown
-	Env     []string // "KEY=value"
-	Dir     string   // working folder; empty: that of the process
-	TempDir string   // for complete copies of output that was cut; empty: none are written
+	Width   int // columns of the terminal; 0: unknown
+	Env     uv.Environ
+	Dir     string // working folder; empty: that of the process
+	TempDir string // for complete copies of output that was cut; empty: none are written
 
 	// ReadSecret reads a line from the terminal without showing it; nil where that is impossible.
 	ReadSecret func() (string, error)
@@ -47,25 +48,11 @@ type IO struct {
 	Now func() time.Time
 }
 
-func (s IO) lookup(key string) (string, bool) {
-	for _, entry := range s.Env {
-		if value, found := strings.CutPrefix(entry, key+"="); found {
-			return value, true
-		}
-	}
-	return "", false
-}
-
-func (s IO) getenv(key string) string {
-	value, _ := s.lookup(key)
-	return value
-}
-
 // path returns where a path that was typed leads.
 func (s IO) path(typed string) string { return config.PathIn(s.Dir, typed) }
 
 // isDumb reports whether the terminal can only print lines.
-func (s IO) isDumb() bool { return s.getenv("TERM") == "dumb" }
+func (s IO) isDumb() bool { return s.Env.Getenv("TERM") == "dumb" }
 
 // interactive reports whether a person sits at both ends.
 func (s IO) interactive() bool { return s.InTTY && s.OutTTY && !s.isDumb() }

@@ -99,7 +99,7 @@ func (a *app) installSkillCommand() *cobra.Command {
 }
 
 func (a *app) homeFolder() (string, error) {
-	if home := a.io.getenv("HOME"); home != "" {
+	if home := a.io.Env.Getenv("HOME"); home != "" {
 		return home, nil
 	}
 	home, err := os.UserHomeDir()

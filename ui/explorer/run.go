@@ -29,7 +29,7 @@ const quitWithin = 2 * time.Second
 type Terminal struct {
 	In  io.Reader
 	Out io.Writer
-	Env []string // "KEY=value"
+	Env uv.Environ
 	// FramesPerSecond is how often the screen may change; 0: FramesPerSecond.
 	FramesPerSecond int
 
@@ -170,7 +170,7 @@ func (t Terminal) sized(size tea.WindowSizeMsg) tea.WindowSizeMsg {
 	}
 	const widest = 1000
 	number := func(name string, usual int) int {
-		n, err := strconv.Atoi(uv.Environ(t.Env).Getenv(name))
+		n, err := strconv.Atoi(t.Env.Getenv(name))
 		if err != nil || n <= 0 || n > widest {
 			return usual
 		}
@@ -203,7 +203,7 @@ func (s silence) Read([]byte) (int, error) {
 // reader waits for ever to hand over a key that came too late for the program, which among many explorers in one process
 // keeps each of those and its screen; nor does it catch a panic over hostile keys.
 func readKeys(ctx context.Context, program *tea.Program, terminal Terminal, broke func(error)) {
-	reader := uv.NewTerminalReader(terminal.In, uv.Environ(terminal.Env).Getenv("TERM"))
+	reader := uv.NewTerminalReader(terminal.In, terminal.Env.Getenv("TERM"))
 	events, ended := make(chan uv.Event), make(chan struct{})
 	guard.Go(func() {
 		defer close(ended)

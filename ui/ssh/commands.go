@@ -119,7 +119,7 @@ func terminalName(given string) string {
 
 // theme returns the visitor's QUARRY_THEME; empty: by their terminal's background.
 func (s *session) theme() string {
-	if name := s.variable("QUARRY_THEME"); slices.Contains(theme.Modes(), name) {
+	if name := s.arrival.env.Getenv("QUARRY_THEME"); slices.Contains(theme.Modes(), name) {
 		return name
 	}
 	return ""

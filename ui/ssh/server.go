@@ -17,6 +17,7 @@ import (
 
 	charm "charm.land/ssh"
 	"charm.land/wish/v2"
+	uv "github.com/charmbracelet/ultraviolet"
 	gossh "golang.org/x/crypto/ssh"
 
 	"quarry/client"
@@ -300,7 +301,7 @@ func keepAlive(conn *gossh.ServerConn, ours *connection) {
 // arrival has the requests of a session before it began.
 type arrival struct {
 	raw    string // command; may be empty
-	env    []string
+	env    uv.Environ
 	pty    charm.Pty
 	hasPty bool
 	sizes  chan explorer.Size // of the terminal, only the last one

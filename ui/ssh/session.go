@@ -379,7 +379,7 @@ func (s *session) identify(ctx context.Context) (*visitor, error) {
 		}
 		return s.confirmed(ctx, byKey, found, c)
 	}
-	token := cmp.Or(s.variable("QUARRY_PAT"), s.variable("ONYX_PAT"))
+	token := cmp.Or(s.arrival.env.Getenv("QUARRY_PAT"), s.arrival.env.Getenv("ONYX_PAT"))
 	switch {
 	case s.server.Token && token != "":
 		return s.withToken(ctx, byToken, token)
@@ -392,16 +392,6 @@ func (s *session) identify(ctx context.Context) (*visitor, error) {
 		return nil, refusal("this server requires a token", "Send one with: ONYX_PAT=… ssh -o SendEnv=ONYX_PAT HOST, or type it at a terminal: ssh -t HOST")
 	}
 	return nil, refusal("this server accepts only known keys", "Ask the server's operator to add yours.")
-}
-
-// variable returns a variable of the session's environment; "" if it is not set.
-func (s *session) variable(name string) string {
-	for _, entry := range s.arrival.env {
-		if value, found := strings.CutPrefix(entry, name+"="); found && value != "" {
-			return value
-		}
-	}
-	return ""
 }
 
 func (s *session) withToken(ctx context.Context, way, token string) (*visitor, error) {
