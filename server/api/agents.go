@@ -78,8 +78,7 @@ func (c *call) agentOfPath() (directory.Agent, error) {
 }
 
 // describeAgents returns what the caller may know of agents.
-func (c *call) describeAgents(agents []directory.Agent) (
-	[]wire.Persona, error) {
+func (c *call) describeAgents(agents []directory.Agent) ([]wire.Persona, error) {
 	sets, setsErr := c.setsOfAgents(agents)
 	scopes, err := c.scopesOf(agents)
 	if err := cmp.Or(setsErr, err); err != nil {
@@ -401,8 +400,7 @@ func (c *call) describeAudience(agent directory.Agent, users []directory.User, g
 }
 
 // attachedTo returns a function that describes the attached documents of an agent that the caller may see.
-func (c *call) attachedTo(agents []directory.Agent) (
-	of func(directory.Agent) []wire.AttachedDocument, err error) {
+func (c *call) attachedTo(agents []directory.Agent) (of func(directory.Agent) []wire.AttachedDocument, err error) {
 	seen, edge, files := map[string]index.Stored{}, edge{}, !isListener(c.ctx)
 	if slices.ContainsFunc(agents, func(a directory.Agent) bool { return len(a.Documents) > 0 }) {
 		err = c.read(func(snapshot index.Snapshot) (err error) {
@@ -437,8 +435,7 @@ func orNil(text string) *string {
 
 // describeSets describes document sets with the connectors that the caller may know, and the audience for
 // administrators.
-func (c *call) describeSets(sets []directory.DocumentSet) (
-	[]wire.DocumentSet, error) {
+func (c *call) describeSets(sets []directory.DocumentSet) ([]wire.DocumentSet, error) {
 	if len(sets) == 0 {
 		return []wire.DocumentSet{}, nil
 	}

@@ -277,8 +277,7 @@ func renameChatSession(c *call) (any, error) {
 	return wire.RenamedChatSession{NewName: name}, store.Rename(c.ctx, id, name)
 }
 
-func (c *call) findName(store *chat.Store, session chat.Session) (string,
-	error) {
+func (c *call) findName(store *chat.Store, session chat.Session) (string, error) {
 	messages, err := store.Messages(c.ctx, session.ID)
 	if err != nil {
 		return "", err

@@ -19,8 +19,7 @@ import (
 // metered returns a model that counts the tokens of a search; nil stays nil. Once the day's budget is used up, the
 // search fails, unless it is instant or skips the stages that need a model. The error is llm.ErrUncounted if tokens
 // cannot be counted.
-func (c *call) metered(model llm.Chat, request wire.SearchRequest) (
-	llm.Chat, *llm.Meter, error) {
+func (c *call) metered(model llm.Chat, request wire.SearchRequest) (llm.Chat, *llm.Meter, error) {
 	meter := c.Budget.Meter(c.who.Tenant)
 	if model == nil {
 		return nil, meter, nil

@@ -137,8 +137,7 @@ func (c *call) stream(snapshot index.Snapshot, prepared pipeline.Request, narrow
 }
 
 // prepare checks a request against the caller's rights, and adds the agent's scope.
-func (c *call) prepare(request wire.SearchRequest) (
-	pipeline.Request, error) {
+func (c *call) prepare(request wire.SearchRequest) (pipeline.Request, error) {
 	prepared := pipeline.Request{Search: request, Access: c.who.Access(), Now: c.Now(), FileLinks: !isListener(c.ctx),
 		Cache: c.cache, Caller: c.who.Tenant + "/" + chatUser(c.who)}
 	if !isListener(c.ctx) && !c.Empty {

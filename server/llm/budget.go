@@ -267,8 +267,7 @@ func (c countedChat) Complete(ctx context.Context, request Request) (reply Reply
 }
 
 // Stream implements Chat.
-func (c countedChat) Stream(ctx context.Context, request Request, delta func(string) error) (reply Reply,
-	err error) {
+func (c countedChat) Stream(ctx context.Context, request Request, delta func(string) error) (reply Reply, err error) {
 	if err := c.meter.begin(ctx); err != nil {
 		return Reply{}, err
 	}
