@@ -59,14 +59,10 @@ func (c *Client) prepare(ctx context.Context, asked wire.SearchRequest) (outgoin
 		return o, err
 	}
 	if asked.Browse && !features.Has(wire.FeatureBrowse) {
-		e := badRequest(http.MethodPost, searchPath, "this server cannot list documents without a query")
-		e.remedy = "add words to search for"
-		return o, e
+		return o, badRequest(http.MethodPost, searchPath, "this server cannot list documents without a query")
 	}
 	if asked.SimilarTo != "" && !features.Has(wire.FeatureSimilarTo) {
-		e := badRequest(http.MethodPost, searchPath, "this server cannot search for similar passages")
-		e.remedy = "search for words of the passage"
-		return o, e
+		return o, badRequest(http.MethodPost, searchPath, "this server cannot search for similar passages")
 	}
 	o.sorting = asked.Lists() && !features.Has(wire.FeatureSort)
 	o.nothing = asked.Offset != nil && *asked.Offset > 0 && !features.Has(wire.FeatureOffset)

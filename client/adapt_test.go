@@ -116,7 +116,7 @@ func TestListsOnABareOnyx(t *testing.T) {
 		var searched [][]string
 		response, err := onyxWith(t, nil, &searched).Search(t.Context(), test.request)
 		if test.failure != "" {
-			if e := asError(t, err); e.Kind != BadRequest || e.Reason != test.failure || e.remedy == "" || searched != nil {
+			if e := asError(t, err); e.Kind != BadRequest || e.Reason != test.failure || e.Remedy() == "" || searched != nil {
 				t.Errorf("%+v: %v", test.request, e)
 			}
 			continue

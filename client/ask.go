@@ -50,7 +50,7 @@ func (c *Client) Ask(ctx context.Context, request wire.ChatRequest, report func(
 	}
 	defer a.Close()
 	if isHTML(a.Header, nil) {
-		return nil, a.unusable("a web page instead of an answer", htmlRemedy)
+		return nil, a.unusable("a web page instead of an answer")
 	}
 	if a.ContentLength > maxAskBytes {
 		return nil, a.tooLong(maxAskBytes)
@@ -71,8 +71,7 @@ func (c *Client) idleError(ctx context.Context, r call, err error) error {
 		return err
 	}
 	return &Error{Kind: Timeout, Method: r.method, Path: r.path, Local: c.options.Local, cause: errIdle,
-		Reason: fmt.Sprintf("no data for %s while waiting for the answer", round(askIdle)),
-		remedy: "try again; if it fails again, the server's model does not respond: search works without one"}
+		Reason: fmt.Sprintf("no data for %s while waiting for the answer", round(askIdle))}
 }
 
 func completeChat(request wire.ChatRequest) wire.ChatRequest {
@@ -124,7 +123,7 @@ func (a *asking) line(data []byte) (last bool, err error) {
 		return false, nil
 	}
 	if isHTML(http.Header{}, data) {
-		return false, a.unusable("a web page instead of an answer", htmlRemedy)
+		return false, a.unusable("a web page instead of an answer")
 	}
 	var line chatLine
 	var packet wire.ChatPacket
@@ -236,7 +235,7 @@ func (a *asking) keep(packet *wire.ChatPacket) error {
 		a.so.AddDocuments(packet.FinalDocuments)
 	case wire.ChatMessageDelta:
 		if a.text.Len()+len(packet.Content) > maxAnswerBytes {
-			return a.unusable(fmt.Sprintf("a response of more than %d MB of text", maxAnswerBytes>>20), "request less at once")
+			return a.unusable(fmt.Sprintf("a response of more than %d MB of text", maxAnswerBytes>>20))
 		}
 		a.text.WriteString(packet.Content)
 	case wire.ChatCitation:

@@ -134,7 +134,7 @@ const proxyBlocked = "destination_blocked"
 func statusError(status int, header http.Header, body []byte, now time.Time) *Error {
 	e := &Error{Kind: kindOfStatus(status), Status: status, RetryAfter: wire.RetryAfter(header, now, maxRetryAfter)}
 	if status == http.StatusProxyAuthRequired { // from a proxy: the server was never reached
-		e.Kind, e.Reason, e.remedy = Unreachable, "the proxy requires a user name and password", proxyLoginRemedy
+		e.Kind, e.Reason = Unreachable, "the proxy requires a user name and password"
 		return e
 	}
 	if isHTML(header, body) {

@@ -65,7 +65,7 @@ func (c *Client) ChangeLibrary(ctx context.Context, change wire.LibraryRequest, 
 		if _, err := a.read(); err != nil { // which names a web page
 			return wire.LibraryEvent{}, err
 		}
-		return wire.LibraryEvent{}, a.unusable("one response instead of a stream of events", "")
+		return wire.LibraryEvent{}, a.unusable("one response instead of a stream of events")
 	}
 	var done wire.LibraryEvent
 	err = a.lines(func(text []byte) (last bool, err error) {

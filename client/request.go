@@ -210,7 +210,7 @@ func (c *Client) fetch(ctx context.Context, r call, into any) error {
 // read returns the whole body. A web page, an empty body or one over the limit is an error.
 func (a *answer) read() ([]byte, error) {
 	if isHTML(a.Header, nil) {
-		return nil, a.unusable("a web page instead of JSON", htmlRemedy)
+		return nil, a.unusable("a web page instead of JSON")
 	}
 	if a.ContentLength > a.limit {
 		return nil, a.tooLong(a.limit)
@@ -222,23 +222,20 @@ func (a *answer) read() ([]byte, error) {
 	case int64(len(body)) > a.limit:
 		return nil, a.tooLong(a.limit)
 	case isHTML(a.Header, body):
-		return nil, a.unusable("a web page instead of JSON", htmlRemedy)
+		return nil, a.unusable("a web page instead of JSON")
 	case len(bytes.TrimSpace(body)) == 0:
-		return nil, a.unusable("an empty response", "")
+		return nil, a.unusable("an empty response")
 	}
 	return body, nil
 }
 
 func (a *answer) tooLong(limit int64) *Error {
-	return a.unusable(fmt.Sprintf("a response of more than %d MB", limit>>20), "request less at once")
+	return a.unusable(fmt.Sprintf("a response of more than %d MB", limit>>20))
 }
 
 // unusable returns the error of a response that cannot be used.
-func (a *answer) unusable(what, remedy string) *Error {
-	if remedy == "" {
-		remedy = "check server_url and api_prefix; if they are right, report the error to the server's administrator"
-	}
-	return a.named(&Error{Kind: Server, Status: a.StatusCode, Reason: "the server sent " + what, remedy: remedy})
+func (a *answer) unusable(what string) *Error {
+	return a.named(&Error{Kind: Server, Status: a.StatusCode, Reason: "the server sent " + what})
 }
 
 // broken returns the error of a body that ended early.
@@ -249,8 +246,7 @@ func (a *answer) broken(err error, received int) *Error {
 	if e := contextError(a.ctx, err, a.had); e != nil {
 		return a.named(e)
 	}
-	e := a.unusable(fmt.Sprintf("an incomplete response: the connection broke after %d bytes", received),
-		"try again; if it fails again, check the proxies in front of the server")
+	e := a.unusable(fmt.Sprintf("an incomplete response: the connection broke after %d bytes", received))
 	e.cause = err
 	return e
 }
@@ -268,7 +264,7 @@ func (a *answer) notJSON(err error) *Error {
 	case media != "" && media != wire.MediaTypeJSON && media != wire.MediaTypeNDJSON:
 		what = fmt.Sprintf("a response that is not JSON but %s (%s)", clip(media), shorten(err.Error()))
 	}
-	e := a.unusable(what, "")
+	e := a.unusable(what)
 	e.cause = err
 	return e
 }

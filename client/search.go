@@ -228,8 +228,7 @@ func (a *answer) lines(each func(line []byte) (last bool, err error)) error {
 		case err == errLineTooLong:
 			return a.tooLong(a.limit)
 		case err == io.EOF:
-			return a.unusable(fmt.Sprintf("a stream that ended early, after %d bytes", received),
-				"try again; if it fails again, check the proxies in front of the server")
+			return a.unusable(fmt.Sprintf("a stream that ended early, after %d bytes", received))
 		default:
 			return a.broken(err, received)
 		}

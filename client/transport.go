@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -169,7 +170,7 @@ func proxyRefusal(proxy *url.URL, target string, status int, header http.Header,
 		"proxy, add it to NO_PROXY"
 	switch {
 	case status == http.StatusProxyAuthRequired:
-		does, e.remedy = "requires a user name and password to connect to", proxyLoginRemedy
+		does, e.remedy = "requires a user name and password to connect to", ""
 	case status == http.StatusTooManyRequests:
 		e.Kind, e.RetryAfter, e.remedy = RateLimited, wire.RetryAfter(header, now, maxRetryAfter), ""
 	case status >= http.StatusInternalServerError:
@@ -183,9 +184,6 @@ func proxyRefusal(proxy *url.URL, target string, status int, header http.Header,
 	}
 	return e
 }
-
-const proxyLoginRemedy = "set the proxy's user name and password in HTTPS_PROXY (http://NAME:PASSWORD@HOST:PORT), or " +
-	"ask the proxy's administrator"
 
 // withoutPassword removes the proxy's password from text that the proxy sent.
 func withoutPassword(text []byte, user *url.Userinfo) []byte {
@@ -219,9 +217,6 @@ const (
 	winConnReset   = syscall.Errno(10054)
 )
 
-const tlsRemedy = "if your company has its own certificate authority, or inspects encrypted traffic, set QUARRY_CA_BUNDLE to " +
-	"the PEM file with the authority's certificate"
-
 // transportError converts a failure to get a response into an Error. ctx is the call's own, with its deadline; limit is
 // the call's time limit.
 func transportError(ctx context.Context, err error, target *url.URL, route string, limit time.Duration) *Error {
@@ -244,10 +239,8 @@ func transportError(ctx context.Context, err error, target *url.URL, route strin
 	if panicked, ok := errors.AsType[*guard.PanicError](err); ok {
 		return &Error{Kind: Server, Reason: shorten("internal error: " + panicked.Error()), cause: err}
 	}
-	if e := tlsError(err, target); e != nil {
-		return e
-	}
-	return networkError(err, target)
+	host := clip(target.Host)
+	return &Error{Kind: Unreachable, Reason: cmp.Or(tlsProblem(err, host), networkProblem(err, host)), cause: err}
 }
 
 // contextError returns an Error for a canceled call or an expired time limit, else nil.
@@ -282,35 +275,27 @@ func is[T error](err error) bool {
 	return found
 }
 
-func tlsError(err error, target *url.URL) *Error {
-	e := &Error{Kind: Unreachable, cause: err, remedy: tlsRemedy}
-	host := clip(target.Host)
+// tlsProblem says why no encrypted connection was made, in words of client/remedies; "" for another reason.
+func tlsProblem(err error, host string) string {
 	var invalid x509.CertificateInvalidError
 	switch {
 	case is[x509.UnknownAuthorityError](err):
-		e.Reason = "the certificate of " + host + " is signed by an unknown authority"
+		return "the certificate of " + host + " is signed by an unknown authority"
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		e.Reason = "the certificate of " + host + " has expired or is not valid yet"
-		e.remedy = "check this machine's clock; if it is right, the server's administrator must renew the certificate"
+		return "the certificate of " + host + " has expired or is not valid yet"
 	case is[x509.HostnameError](err):
-		e.Reason = "the certificate of " + host + " is for another host name"
-		e.remedy = "set server_url to the host name in the certificate"
+		return "the certificate of " + host + " is for another host name"
 	case is[*tls.CertificateVerificationError](err) || is[x509.CertificateInvalidError](err):
-		e.Reason = "the certificate of " + host + " is not valid: " + shorten(err.Error())
+		return "the certificate of " + host + " is not valid: " + shorten(err.Error())
 	case is[tls.RecordHeaderError](err) || strings.Contains(err.Error(), "gave HTTP response to HTTPS client"):
-		e.Reason = host + " does not speak HTTPS on this port"
-		e.remedy = "set server_url to http://… or to the port that speaks HTTPS"
+		return host + " does not speak HTTPS on this port"
 	case is[tls.AlertError](err) || strings.Contains(err.Error(), "TLS handshake"):
-		e.Reason = "TLS handshake with " + host + " failed: " + shorten(err.Error())
-	default:
-		return nil
+		return "TLS handshake with " + host + " failed: " + shorten(err.Error())
 	}
-	return e
+	return ""
 }
 
-func networkError(err error, target *url.URL) *Error {
-	e := &Error{Kind: Unreachable, cause: err}
-	host := clip(target.Host)
+func networkProblem(err error, host string) string {
 	var (
 		dns  *net.DNSError
 		op   *net.OpError
@@ -319,36 +304,27 @@ func networkError(err error, target *url.URL) *Error {
 	proxied := errors.As(err, &op) && (op.Op == "proxyconnect" || strings.HasPrefix(op.Op, "socks"))
 	switch {
 	case proxied:
-		e.Reason = "cannot connect to the proxy: " + shorten(op.Err.Error())
-		e.remedy = "check HTTPS_PROXY, HTTP_PROXY and NO_PROXY"
+		return "cannot connect to the proxy: " + shorten(op.Err.Error())
 	case errors.As(err, &dns) && dns.IsNotFound:
-		e.Reason = "unknown host " + clip(dns.Name)
-		e.remedy = "check the spelling of server_url, and the VPN if the name is internal"
+		return "unknown host " + clip(dns.Name)
 	case errors.As(err, &dns):
-		e.Reason = "cannot look up " + clip(dns.Name) + ": " + shorten(dns.Err)
-		e.remedy = "check the network and the VPN"
+		return "cannot look up " + clip(dns.Name) + ": " + shorten(dns.Err)
 	case errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, winConnRefused):
-		e.Reason = host + " refused the connection"
-		e.remedy = "check the host and port of server_url, and that the server is running"
+		return host + " refused the connection"
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||
 		errors.Is(err, winConnReset) || strings.Contains(err.Error(), "server closed idle connection"):
-		e.Reason = host + " closed the connection without a response"
-		e.remedy = "try again; if it fails again, check the server and the proxies in front of it"
+		return host + " closed the connection without a response"
 	case op == nil && errors.Is(err, context.DeadlineExceeded): // only net/http's own limit on proxies
-		e.Reason = "the proxy did not respond in time"
-		e.remedy = "check HTTPS_PROXY, HTTP_PROXY and NO_PROXY"
+		return "the proxy did not respond in time"
 	case errors.As(err, &wait) && wait.Timeout():
-		e.Reason = fmt.Sprintf("%s did not accept the connection within %s", host, dialTimeout)
-	default:
-		e.Reason = shorten(err.Error())
+		return fmt.Sprintf("%s did not accept the connection within %s", host, dialTimeout)
 	}
-	return e
+	return shorten(err.Error())
 }
 
 // tokenError returns the error of a token that cannot be read or sent.
 func tokenError(err error) *Error {
-	return &Error{Kind: Auth, Reason: shorten(fmt.Sprintf("get the token: %v", err)), cause: err,
-		remedy: "store the token again with quarry configure, or correct the profile's token_command"}
+	return &Error{Kind: Auth, Reason: shorten(fmt.Sprintf("get the token: %v", err)), cause: err}
 }
 
 // setToken sets both headers: Onyx reads its own first, proxies the standard one.
