@@ -275,7 +275,7 @@ func is[T error](err error) bool {
 	return found
 }
 
-// tlsProblem says why no encrypted connection was made, in words of client/remedies; "" for another reason.
+// tlsProblem says why no encrypted connection was made; "" for another reason.
 func tlsProblem(err error, host string) string {
 	var invalid x509.CertificateInvalidError
 	switch {

@@ -197,12 +197,12 @@ type agentParts struct {
 
 // readAgent reads an agent. Audience, files, priority and whether it is public stay as they are if they are not given.
 func readAgent(f *fields, agent directory.Agent) (directory.Agent, agentParts) {
-	agent.Name, agent.Description = f.requireText("name", 1, longestLabel), f.textOr("description", "", longestPrompt)
-	agent.SystemPrompt, agent.TaskPrompt = f.textOr("system_prompt", "", longestPrompt), f.textOr("task_prompt", "", longestPrompt)
+	agent.Name, agent.Description = f.requireText("name", 1, longestLabel), f.textOf("description", longestPrompt)
+	agent.SystemPrompt, agent.TaskPrompt = f.textOf("system_prompt", longestPrompt), f.textOf("task_prompt", longestPrompt)
 	agent.Public, agent.WithoutDate = f.boolean("is_public", agent.Public), !f.boolean("datetime_aware", true)
 	agent.Documents = nonEmpty(f.texts("document_ids"))
-	agent.Provider = f.textOr("llm_model_provider_override", "", maxItemRunes)
-	agent.Model = f.textOr("llm_model_version_override", "", maxItemRunes)
+	agent.Provider = f.textOf("llm_model_provider_override", maxItemRunes)
+	agent.Model = f.textOf("llm_model_version_override", maxItemRunes)
 	agent.DisplayPriority = cmp.Or(f.whole("display_priority", -1<<31, 1<<31), agent.DisplayPriority)
 	agent.SearchStart = time.Time{}
 	if start := f.moment("search_start_date"); start != nil {

@@ -80,7 +80,7 @@ func tagMatcher(pattern string, prefix bool) func(wire.Tag) bool {
 // validTags answers GET /query/valid-tags: the most frequent tags first, each with the source that carries it.
 func validTags(c *call) (any, error) {
 	const usual, most = 50, 1000
-	pattern := c.textOr("match_pattern", "", wire.MaxQueryRunes)
+	pattern := c.textOf("match_pattern", wire.MaxQueryRunes)
 	prefix := c.boolean("allow_prefix", true)
 	limit := c.wholeOr("limit", usual, 1, most)
 	wanted := c.oneOf("sources", sourceValues())

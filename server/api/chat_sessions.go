@@ -264,7 +264,7 @@ func renameChatSession(c *call) (any, error) {
 	if c.require("chat_session_id") {
 		id = c.uuid(c.raw["chat_session_id"], "chat_session_id")
 	}
-	name := strings.TrimSpace(c.textOr("name", "", maxItemRunes))
+	name := strings.TrimSpace(c.textOf("name", maxItemRunes))
 	store, session, err := c.session(id)
 	if err != nil {
 		return nil, err

@@ -23,9 +23,9 @@ const maxWanted = 100
 // searchRequest reads a search from its fields. Unknown fields are ignored.
 func searchRequest(f *fields) (wire.SearchRequest, error) {
 	request := wire.SearchRequest{Offset: f.whole("offset", 0, wire.MaxOffset), Browse: f.flag("browse"),
-		SimilarTo: f.textOr("similar_to", "", maxItemRunes)}
+		SimilarTo: f.textOf("similar_to", maxItemRunes)}
 	if request.Browse || request.SimilarTo != "" {
-		request.Query = f.textOr("query", "", wire.MaxQueryRunes)
+		request.Query = f.textOf("query", wire.MaxQueryRunes)
 	} else {
 		request.Query = f.requireText("query", 1, wire.MaxQueryRunes)
 	}
@@ -136,7 +136,7 @@ func readFilters(f *fields, request *wire.SearchRequest) {
 	for _, row := range field.All() {
 		readField(f, row, row.Key, row.Request(&request.Filters))
 	}
-	request.FacetPlace = f.textOr("facet_place", "", maxItemRunes)
+	request.FacetPlace = f.textOf("facet_place", maxItemRunes)
 	request.TimeCutoff = f.moment("time_cutoff")
 	request.TimeCutoffDays = f.whole("time_cutoff_days", 1, wire.MaxTimeCutoffDays)
 	if request.TimeCutoff != nil && request.TimeCutoffDays != nil {
@@ -190,7 +190,7 @@ func decodeChat(f *fields) (chatRequest, error) {
 		request.parent = f.wholeOr("parent_message_id", 0, wire.LatestMessage, anyNumber)
 	}
 	request.Stream, request.IncludeCitations = f.boolean("stream", true), f.boolean("include_citations", true)
-	request.AdditionalContext = f.textOr("additional_context", "", maxChatRunes)
+	request.AdditionalContext = f.textOf("additional_context", maxChatRunes)
 	request.Filters = nested(f, "internal_search_filters", (*fields).chatFilters)
 	request.LLMOverride = nested(f, "llm_override", func(inner *fields) wire.LLMOverride {
 		return wire.LLMOverride{Provider: inner.optionalText("model_provider", maxItemRunes),
@@ -227,7 +227,7 @@ func (f *fields) sessionID(name string) string {
 func (f *fields) sessionInfo() wire.ChatSessionInfo {
 	return wire.ChatSessionInfo{ProjectID: f.whole("project_id", 0, anyNumber), Incognito: f.boolean("incognito", false),
 		IncognitoID: f.sessionID("incognito_session_id"), PersonaID: f.wholeOr("persona_id", 0, -anyNumber, anyNumber),
-		Description: f.textOr("description", "", maxItemRunes)}
+		Description: f.textOf("description", maxItemRunes)}
 }
 
 // chatFilters reads the filters of the search for an answer.

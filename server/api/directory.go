@@ -63,7 +63,7 @@ func addConnector(c *call) (any, error) {
 // anywhere.
 func addCredential(c *call) (any, error) {
 	source := c.source()
-	name := c.textOr("name", source, longestName)
+	name := *cmp.Or(c.optionalText("name", longestName), &source)
 	c.dictionary("credential_json")
 	if err := c.failure(); err != nil {
 		return nil, err
@@ -78,12 +78,12 @@ func addPair(c *call) (any, error) {
 	credential := c.pathNumber("credential", "credential_id")
 	connector := c.pathNumber("connector", "connector_id") // last, because its error is the one that is reported
 	request := directory.PairRequest{
-		ConnectorID: connector, CredentialID: credential, Creator: c.who.Email, Name: c.textOr("name", "", longestName),
+		ConnectorID: connector, CredentialID: credential, Creator: c.who.Email, Name: c.textOf("name", longestName),
 	}
 	c.require("access_type")
 	request.Access, request.GroupIDs = c.accessType(), c.numbers("groups")
 	if c.who.Owner {
-		request.Creator = cmp.Or(c.textOr("creator", "", longestName), c.who.Email)
+		request.Creator = cmp.Or(c.textOf("creator", longestName), c.who.Email)
 	}
 	if err := c.failure(); err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func summaries(ids []int, known []directory.CCPair) []wire.ConnectorSummary {
 func (c *call) readSet(doing string) (directory.SetDetails, error) {
 	details := directory.SetDetails{
 		DocumentSet: directory.DocumentSet{
-			Name: c.requireText("name", 1, longestName), Description: c.textOr("description", "", longestPrompt),
+			Name: c.requireText("name", 1, longestName), Description: c.textOf("description", longestPrompt),
 			Public: c.flag("is_public"),
 		},
 		Audience: directory.Audience{Users: c.texts("users"), Groups: c.numbers("groups")},
@@ -271,7 +271,7 @@ func addToken(c *call) (any, error) {
 		request.Scopes = listed(c.texts("scopes"))
 	}
 	if c.who.Owner {
-		request.Email = cmp.Or(c.textOr("user", "", longestName), c.who.Email)
+		request.Email = cmp.Or(c.textOf("user", longestName), c.who.Email)
 	}
 	if err := c.failure(); err != nil {
 		return nil, err

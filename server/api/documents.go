@@ -73,7 +73,7 @@ func documentChunks(c *call) (any, error) {
 	id := c.documentID()
 	from := c.wholeOr("from", 0, 0, maxChunkNumber)
 	to := c.wholeOr("to", from+wire.MaxChunksPerRequest-1, 0, maxChunkNumber)
-	query := c.textOr("query", "", wire.MaxQueryRunes)
+	query := c.textOf("query", wire.MaxQueryRunes)
 	switch {
 	case to < from:
 		c.refuse(c.raw["to"], "value_error", "Value error, to must not be less than from", "to")

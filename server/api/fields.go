@@ -18,6 +18,7 @@ import (
 
 	"quarry/client/field"
 	"quarry/client/wire"
+	"quarry/internal/text"
 )
 
 // fields reads the fields of a request one by one and collects what is wrong with them.
@@ -179,11 +180,9 @@ func (f *fields) optionalText(name string, most int) *string {
 	return &text
 }
 
-func (f *fields) textOr(name, otherwise string, most int) string {
-	if text := f.optionalText(name, most); text != nil {
-		return *text
-	}
-	return otherwise
+// textOf is optionalText where a missing text is empty.
+func (f *fields) textOf(name string, most int) string {
+	return text.OrEmpty(f.optionalText(name, most))
 }
 
 // flag reads a boolean that is false if it is missing, and unlike other fields may not be null.

@@ -58,19 +58,19 @@ type work struct {
 // libraryAdd answers POST /library/add.
 func libraryAdd(c *call) (any, error) {
 	paths := absolutePaths(c.fields, "paths")
-	piped := ingest.Piped{Title: c.textOr("title", "", maxItemRunes), Content: c.bytes("content")}
+	piped := ingest.Piped{Title: c.textOf("title", maxItemRunes), Content: c.bytes("content")}
 	if piped.Title == "" && c.require("paths") && len(paths) == 0 {
 		c.refuse(c.raw["paths"], "too_short", "List should have at least 1 item", "paths")
 	}
 	options := ingest.Options{Local: c.Local, Now: c.Now, DryRun: c.flag("dry_run")}
-	options.As = c.textOr("as", "", maxItemRunes)
+	options.As = c.textOf("as", maxItemRunes)
 	if options.As != "" {
 		if err := ingest.CheckSource(options.As); err != nil {
 			c.refuse(c.raw["as"], "enum", err.Error(), "as")
 		}
 	}
-	options.Name = c.textOr("name", "", maxItemRunes)
-	options.Set, options.Include = c.textOr("set", "", maxItemRunes), c.texts("include")
+	options.Name = c.textOf("name", maxItemRunes)
+	options.Set, options.Include = c.textOf("set", maxItemRunes), c.texts("include")
 	if err := c.failure(); err != nil {
 		return nil, err
 	}
@@ -174,8 +174,8 @@ func librarySync(c *call) (any, error) {
 
 // libraryRemove answers POST /library/remove.
 func libraryRemove(c *call) (any, error) {
-	request := wire.RemoveRequest{Refs: c.texts("refs"), Source: c.textOr("source", "", maxItemRunes),
-		Set: c.textOr("set", "", maxItemRunes)}
+	request := wire.RemoveRequest{Refs: c.texts("refs"), Source: c.textOf("source", maxItemRunes),
+		Set: c.textOf("set", maxItemRunes)}
 	for i, ref := range request.Refs {
 		if strings.TrimSpace(ref) == "" { // it would be read as the working directory
 			c.refuse(mustJSON(ref), "value_error", "Value error, a reference must not be empty", "refs", i)
@@ -276,7 +276,7 @@ func libraryStatus(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if known := c.textOr("known", "", maxItemRunes); known != "" {
+	if known := c.textOf("known", maxItemRunes); known != "" {
 		if now, err := documents.Version(c.ctx); err != nil || now == known {
 			return wire.LibraryStatus{Version: now, Meaning: c.running(c.who.Tenant)}, err
 		}

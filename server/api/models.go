@@ -128,7 +128,7 @@ func modelStatus(c *call) (any, error) {
 // testModel answers POST /library/model: it asks the default model for one word. Without a default it lists the models
 // of the provider that the request names.
 func testModel(c *call) (any, error) {
-	provider := c.textOr("provider", "", maxItemRunes)
+	provider := c.textOf("provider", maxItemRunes)
 	if err := c.failure(); err != nil {
 		return nil, err
 	}
