@@ -173,22 +173,14 @@ func (p *queryParser) parse() {
 func (p *queryParser) token(at int) int {
 	rest := p.text[at:]
 	if phrase, width := quoted(rest); width > 0 {
-		if phrase != "" {
-			p.query.Phrases = append(p.query.Phrases, phrase)
-		}
-		p.keep(rest[:width], true)
-		return p.tail(at + width)
+		return p.markup(&p.query.Phrases, phrase, at, at+width)
 	}
 	if width := p.filter(at); width > 0 {
 		p.gap = true
 		return at + width
 	}
 	if excluded, width := exclusion(rest); width > 0 {
-		if excluded != "" {
-			p.query.Exclude = append(p.query.Exclude, excluded)
-		}
-		p.keep(rest[:width], true)
-		return p.tail(at + width)
+		return p.markup(&p.query.Exclude, excluded, at, at+width)
 	}
 	width := wordWidth(rest)
 	if key, value, _ := strings.Cut(strings.TrimPrefix(rest[:width], "-"), ":"); value != "" && filterField(key) != "" {
@@ -198,13 +190,18 @@ func (p *queryParser) token(at int) int {
 	return at + width
 }
 
-// tail keeps text attached to the end of a phrase, such as a question mark, as a word.
-func (p *queryParser) tail(at int) int {
-	width := wordWidth(p.text[at:])
-	if width > 0 {
-		p.keep(p.text[at:at+width], false)
+// markup adds a phrase or an exclusion, unless it is empty, to its list. Text attached to its end, such as a question mark,
+// is kept as a word.
+func (p *queryParser) markup(list *[]string, text string, start, end int) int {
+	if text != "" {
+		*list = append(*list, text)
 	}
-	return at + width
+	p.keep(p.text[start:end], true)
+	width := wordWidth(p.text[end:])
+	if width > 0 {
+		p.keep(p.text[end:end+width], false)
+	}
+	return end + width
 }
 
 // keep adds a token to the text, and to the words unless it is markup.
@@ -286,14 +283,15 @@ func Tokens(text string) []Token {
 			at += width
 			continue
 		}
-		t := tokenAt(text, at)
+		t, _ := tokenAt(text, at)
 		tokens = append(tokens, t)
 		at = t.End
 	}
 	return tokens
 }
 
-func tokenAt(text string, start int) Token {
+// tokenAt returns the token at a position, and of a filter all values but the empty ones.
+func tokenAt(text string, start int) (Token, []string) {
 	rest := text[start:]
 	word := wordWidth(rest)
 	key, _, colon := strings.Cut(rest[:word], ":")
@@ -301,18 +299,18 @@ func tokenAt(text string, start int) Token {
 		values := readValues(rest[len(key)+1:])
 		at := start + len(key) + 1
 		return Token{Start: start, End: at + values.width, Open: values.open, Field: field, Negated: negated,
-			At: at + values.last, Value: values.text, Quoted: values.quoted}
+			At: at + values.last, Value: values.text, Quoted: values.quoted}, values.all
 	}
 	phrase := strings.TrimPrefix(rest, "-")
 	if first, _ := utf8.DecodeRuneInString(phrase); phrase == "" || !isQuote(first) {
-		return Token{Start: start, End: start + word}
+		return Token{Start: start, End: start + word}, nil
 	}
 	_, width := quoted(phrase)
 	if width == 0 {
-		return Token{Start: start, End: start + word, Open: true}
+		return Token{Start: start, End: start + word, Open: true}, nil
 	}
 	end := start + len(rest) - len(phrase) + width
-	return Token{Start: start, End: end + wordWidth(text[end:])}
+	return Token{Start: start, End: end + wordWidth(text[end:])}, nil
 }
 
 // filterValues are the values of a filter as they stand in a text.

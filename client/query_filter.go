@@ -11,9 +11,6 @@ import (
 	"quarry/internal/text"
 )
 
-// longestFilterName bounds how far the parser looks for the colon of a filter, in bytes.
-const longestFilterName = 16
-
 // FilterAgent is the filter that names an agent.
 const FilterAgent = "agent"
 
@@ -51,29 +48,19 @@ func namedFilter(key string) (name string, negated bool) {
 
 // filter reads and applies a filter at a position; the width is 0 if the text there is not a filter.
 func (p *queryParser) filter(at int) (width int) {
-	rest := p.text[at:]
-	colon := strings.IndexByte(rest[:min(len(rest), longestFilterName+1)], ':')
-	if colon < 0 {
+	t, values := tokenAt(p.text, at)
+	if t.Field == "" || t.Open || len(values) == 0 || !p.apply(t.Field, t.Negated, values) {
 		return 0
 	}
-	name, negated := namedFilter(rest[:colon])
-	if name == "" {
-		return 0
-	}
-	values := readValues(rest[colon+1:])
-	if values.open || len(values.all) == 0 || !p.apply(name, negated, values.all) {
-		return 0
-	}
-	width = colon + 1 + values.width
 	p.query.Chips = append(p.query.Chips, Chip{
-		Field:   name,
-		Negated: negated,
-		Value:   strings.Join(values.all, ","),
-		Raw:     rest[:width],
+		Field:   t.Field,
+		Negated: t.Negated,
+		Value:   strings.Join(values, ","),
+		Raw:     p.text[at:t.End],
 		Start:   at,
-		End:     at + width,
+		End:     t.End,
 	})
-	return width
+	return t.End - at
 }
 
 // apply adds the values of a filter to the query; it reports whether they are valid.
