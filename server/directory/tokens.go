@@ -273,14 +273,17 @@ func (d *Directory) noteUse(ctx context.Context, tokenID int, now time.Time) {
 
 // ListTokens lists the valid tokens of a user, the oldest first; with no address, those of the whole tenant.
 func (v View) ListTokens(email string) ([]Token, error) {
-	return sqldb.List(v.ctx, v.open, "list tokens", func(t *Token) []any {
-		return []any{&t.ID, &t.Name, &t.Email, &t.Display, sqldb.JSON{V: &t.Scopes}, (*sqldb.Micros)(&t.CreatedAt),
-			(*sqldb.Micros)(&t.ExpiresAt), (*sqldb.Micros)(&t.LastUsed)}
-	}, `SELECT t.id, t.name, u.email, t.display, t.scopes, t.created_at, t.expires_at, t.last_used_at
-		FROM tokens t JOIN users u ON u.id = t.user_id
+	return sqldb.List(v.ctx, v.open, "list tokens", tokenColumns, `SELECT `+tokenSelection+` FROM tokens t JOIN users u ON u.id = t.user_id
 		WHERE u.tenant_id = ?1 AND (?2 = '' OR u.email = ?2) AND t.kind = ?3 AND NOT t.is_revoked
 			AND (t.expires_at IS NULL OR t.expires_at > ?4)
 		ORDER BY t.id`, v.Tenant, strings.ToLower(email), kindUser, v.now().UnixMicro())
+}
+
+const tokenSelection = "t.id, t.name, u.email, t.display, t.scopes, t.created_at, t.expires_at, t.last_used_at"
+
+func tokenColumns(t *Token) []any {
+	return []any{&t.ID, &t.Name, &t.Email, &t.Display, sqldb.JSON{V: &t.Scopes}, (*sqldb.Micros)(&t.CreatedAt),
+		(*sqldb.Micros)(&t.ExpiresAt), (*sqldb.Micros)(&t.LastUsed)}
 }
 
 // RevokeToken revokes a token of a user, or with no address of any user of the tenant, and the tokens that were created
@@ -334,7 +337,7 @@ func (d *Directory) EnsureSandboxToken(ctx context.Context, request SandboxReque
 		}
 		if stored := tx.sandboxToken(user.ID, sqldb.Micros(fresh.CreatedAt)); stored.sealed != nil && !request.Renew {
 			var wrong error
-			token, secret, wrong = stored.open(aead, fresh)
+			token, secret, wrong = stored.open(aead)
 			tx.Fail(wrong)
 			return
 		}
@@ -373,22 +376,18 @@ type sealedToken struct {
 // sandboxToken returns the sandbox token of a user if it is valid.
 func (tx tenantTx) sandboxToken(userID string, now sqldb.Micros) (s sealedToken) {
 	s.userID = userID
-	t := &s.token
-	tx.Row(nil, []any{&t.ID, &t.Name, &t.Display, sqldb.JSON{V: &t.Scopes}, (*sqldb.Micros)(&t.CreatedAt),
-		(*sqldb.Micros)(&t.ExpiresAt), (*sqldb.Micros)(&t.LastUsed), &s.hash, &s.sealed},
-		`SELECT t.id, t.name, t.display, t.scopes, t.created_at, t.expires_at, t.last_used_at, t.hash, s.sealed
-		FROM sandbox_tokens s JOIN tokens t ON t.id = s.token_id
+	tx.Row(nil, append(tokenColumns(&s.token), &s.hash, &s.sealed), `SELECT `+tokenSelection+`, t.hash, s.sealed
+		FROM sandbox_tokens s JOIN tokens t ON t.id = s.token_id JOIN users u ON u.id = s.user_id
 		WHERE s.user_id = ? AND NOT t.is_revoked AND t.expires_at > ?`, userID, now)
 	return s
 }
 
-// open decrypts the token of the user of another one.
-func (s sealedToken) open(aead cipher.AEAD, same Token) (Token, string, error) {
+// open decrypts the token.
+func (s sealedToken) open(aead cipher.AEAD) (Token, string, error) {
 	secret, err := aead.Open(nil, nil, s.sealed, boundTo(s.userID, s.hash))
 	if err != nil || hash(string(secret)) != s.hash {
 		return Token{}, "", ErrWrongSecretKey
 	}
-	s.token.Email = same.Email
 	return s.token, string(secret), nil
 }
 
