@@ -140,11 +140,16 @@ func noPersona(id int) string {
 // addPersona answers POST /persona: it creates an agent that the caller owns. What the caller may not see is answered
 // like what does not exist.
 func addPersona(c *call) (any, error) {
-	agent, err := c.readAgent(directory.Agent{OwnerID: c.who.UserID, OwnerEmail: c.who.Email, Listed: true})
-	if err != nil {
-		return nil, err
+	return c.saveAgent(directory.Agent{OwnerID: c.who.UserID, OwnerEmail: c.who.Email, Listed: true}, c.directory.AddAgent)
+}
+
+// saveAgent reads an agent, of which some is known, and answers with it as it is stored.
+func (c *call) saveAgent(known directory.Agent, save func(directory.Agent) (directory.Agent, error)) (any, error) {
+	agent, err := c.readAgent(known)
+	if err == nil {
+		agent, err = save(agent)
 	}
-	if agent, err = c.directory.AddAgent(agent); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	return c.describeOne(agent)
@@ -162,13 +167,7 @@ func changePersona(c *call) (any, error) {
 	if agent.Audience, err = c.directory.AgentAudience(agent); err != nil {
 		return nil, err
 	}
-	if agent, err = c.readAgent(agent); err != nil {
-		return nil, err
-	}
-	if agent, err = c.directory.UpdateAgent(agent); err != nil {
-		return nil, err
-	}
-	return c.describeOne(agent)
+	return c.saveAgent(agent, c.directory.UpdateAgent)
 }
 
 // removePersona answers DELETE /persona/{id} for the agent's owner and administrators.

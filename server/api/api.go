@@ -306,7 +306,7 @@ func (s *Server) serve(route route, who identify, guard *guards) http.Handler {
 		route.maxBody = 64 * kilobyte
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		noteRoute(r, route.pattern)
+		_, callerOf(r).route, _ = strings.Cut(route.pattern, " ")
 		principal, err := admit(r, route, who)
 		switch {
 		case err != nil:
@@ -346,7 +346,7 @@ func admit(r *http.Request, route route, who identify) (directory.Principal, err
 		}
 		return principal, err
 	}
-	noteCaller(r, principal)
+	callerOf(r).principal = principal
 	switch {
 	case route.sandbox && !principal.Sandbox && !principal.Owner:
 		return principal, forbidden("This route needs the token of a sandbox.")

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -119,16 +120,12 @@ func readField(f *fields, row field.Field, name string, into field.Values) {
 
 // readExcludeFilters reads the object of that name.
 func readExcludeFilters(f *fields) wire.Filters {
-	read := nested(f, "exclude_filters", func(inner *fields) (exclude wire.Filters) {
+	return *cmp.Or(nested(f, "exclude_filters", func(inner *fields) (exclude wire.Filters) {
 		for _, row := range field.All() {
 			readField(inner, row, row.Key, row.Request(&exclude))
 		}
 		return exclude
-	})
-	if read == nil {
-		return wire.Filters{}
-	}
-	return *read
+	}), &wire.Filters{})
 }
 
 // readFilters reads the filters of a search.

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -236,10 +237,7 @@ func (f *fields) whole(name string, least, most int) *int {
 
 // wholeOr is whole with a value for what is not given.
 func (f *fields) wholeOr(name string, otherwise, least, most int) int {
-	if n := f.whole(name, least, most); n != nil {
-		return *n
-	}
-	return otherwise
+	return *cmp.Or(f.whole(name, least, most), &otherwise)
 }
 
 // moment reads a date, or a date and time.
@@ -264,9 +262,7 @@ func (f *fields) moment(name string) *wire.Time {
 
 func (f *fields) uuid(raw json.RawMessage, where ...any) string {
 	var text string
-	if err := wire.Unmarshal(raw, &text); err != nil {
-		text = ""
-	}
+	_ = wire.Unmarshal(raw, &text) // what is no text is no UUID
 	id, err := uuid.Parse(text)
 	if err != nil {
 		f.refuse(raw, "uuid_parsing", "Input should be a valid UUID", where...)

@@ -1,12 +1,12 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -160,18 +160,10 @@ func isListener(ctx context.Context) bool { return ctx.Value(callerKey) != nil }
 // isTrusted reports whether the caller may see internal errors: only the owner in process.
 func isTrusted(ctx context.Context) bool { return ctx.Value(trustedKey) != nil }
 
-// noteCaller records the caller for the access log.
-func noteCaller(r *http.Request, who directory.Principal) {
-	if c, ok := r.Context().Value(callerKey).(*caller); ok {
-		c.principal = who
-	}
-}
-
-// noteRoute records the route for the metrics.
-func noteRoute(r *http.Request, pattern string) {
-	if c, ok := r.Context().Value(callerKey).(*caller); ok {
-		_, c.route, _ = strings.Cut(pattern, " ")
-	}
+// callerOf returns where a request notes its caller and route; in process nobody reads it.
+func callerOf(r *http.Request) *caller {
+	noted, _ := r.Context().Value(callerKey).(*caller)
+	return cmp.Or(noted, &caller{})
 }
 
 // audit is the log line and the metrics of a search or question. Those of the local owner are not logged.
