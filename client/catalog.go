@@ -14,8 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/internal/guard"
@@ -462,16 +460,16 @@ func (c *Client) chunksOneByOne(ctx context.Context, id string, from, to int) (*
 		Document: wire.DocumentInfo{ID: id, ChunkCount: count},
 		Chunks:   make([]wire.Chunk, max(0, min(to, count-1)-from+1)),
 	}
-	group, ctx := errgroup.WithContext(ctx)
+	group, ctx := guard.NewGroup(ctx)
 	group.SetLimit(chunkFetchers)
 	for i := range document.Chunks {
-		group.Go(guard.Err(func() error {
+		group.Run(func() error {
 			chunk, err := c.ChunkInfo(ctx, id, from+i)
 			if err == nil {
 				document.Chunks[i] = wire.Chunk{ChunkInd: from + i, Content: chunk.Content}
 			}
 			return err
-		}))
+		})
 	}
 	if err := group.Wait(); err != nil {
 		return nil, err

@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"runtime"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // Bounds of what a panic leaves in the log. The innermost frames come first, and matter most.
@@ -63,8 +65,17 @@ func Func(f func(), broke func(error)) func() {
 	}
 }
 
-// Err returns f for an errgroup.Group: a panic of f is its error.
-func Err(f func() error) func() error { return func() error { return Call(f) } }
+// Group is an errgroup.Group whose functions are given to Run: a panic of one is its error.
+type Group struct{ *errgroup.Group }
+
+// NewGroup returns a group, and a context that ends with the group's first error.
+func NewGroup(ctx context.Context) (Group, context.Context) {
+	group, within := errgroup.WithContext(ctx)
+	return Group{group}, within
+}
+
+// Run is errgroup.Group.Go.
+func (g Group) Run(f func() error) { g.Go(func() error { return Call(f) }) }
 
 // Within calls f with a context that ends after limit, and returns what f returns. It does not wait longer than that,
 // even if f ignores its context: then the error is the context's. A panic of f is an error.

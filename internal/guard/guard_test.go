@@ -51,7 +51,9 @@ func TestGo(t *testing.T) {
 	if handled != 1 {
 		t.Errorf("handled %d times", handled)
 	}
-	if err := guard.Err(func() error { panic("x") })(); err == nil {
+	errs, within := guard.NewGroup(t.Context())
+	errs.Run(func() error { panic("x") })
+	if err := errs.Wait(); err == nil || within.Err() == nil {
 		t.Error("no error")
 	}
 }

@@ -9,18 +9,16 @@ import (
 	"quarry/server/index"
 	"quarry/server/index/segment"
 	"quarry/server/sqldb"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // analyse returns documents as they are searched, packed, in their order, so that a search need not analyse its
 // candidates.
 func (s *Store) analyse(ctx context.Context, list []index.Document) ([][]byte, error) {
 	all := make([][]byte, len(list))
-	group, within := errgroup.WithContext(ctx)
+	group, within := guard.NewGroup(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range list {
-		group.Go(guard.Err(func() error {
+		group.Run(func() error {
 			if err := within.Err(); err != nil {
 				return err
 			}
@@ -33,7 +31,7 @@ func (s *Store) analyse(ctx context.Context, list []index.Document) ([][]byte, e
 			}
 			all[i], err = s.Packer.Pack(data)
 			return err
-		}))
+		})
 	}
 	if err := group.Wait(); err != nil {
 		return nil, fmt.Errorf("analyse the documents: %w", err)

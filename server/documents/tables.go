@@ -15,8 +15,6 @@ import (
 	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/sqldb"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // Tables are the documents of a database, whatever finds them. A write has these steps:
@@ -279,9 +277,9 @@ func (s *Tables) Apply(ctx context.Context, changes []Change, cursors map[string
 				return cmp.Or(err, ErrUnchanged)
 			}
 		}
-		var group errgroup.Group
-		group.Go(guard.Err(func() error { return plan.Pack(ctx, s.Packer) }))
-		group.Go(guard.Err(func() error { return with.Prepare(tx, plan) }))
+		group, _ := guard.NewGroup(ctx)
+		group.Run(func() error { return plan.Pack(ctx, s.Packer) })
+		group.Run(func() error { return with.Prepare(tx, plan) })
 		return group.Wait()
 	}, func(tx sqldb.Source) error {
 		before := planned
@@ -359,10 +357,10 @@ func (s *Tables) ExamineRows(ctx context.Context, first, end int64, note func(in
 	report func(done, total int)) error {
 	var mutex sync.Mutex
 	done := int64(0)
-	group, running := errgroup.WithContext(ctx)
+	group, running := guard.NewGroup(ctx)
 	group.SetLimit(checkWorkers)
 	for from := first; from < end && running.Err() == nil; from += checkSlice {
-		group.Go(guard.Err(func() error {
+		group.Run(func() error {
 			to := min(from+checkSlice, end)
 			var found []index.Damage
 			yield := func(damage index.Damage) { found = append(found, damage) }
@@ -381,7 +379,7 @@ func (s *Tables) ExamineRows(ctx context.Context, first, end int64, note func(in
 				report(int(done), int(end-first))
 			}
 			return nil
-		}))
+		})
 	}
 	if err := group.Wait(); err != nil {
 		return err

@@ -8,8 +8,6 @@ import (
 	"time"
 	"unicode"
 
-	"golang.org/x/sync/errgroup"
-
 	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/internal/guard"
@@ -55,9 +53,9 @@ func (r *run) write(response *wire.SearchResponse, sections []section) error {
 	for _, s := range sections {
 		related = append(append(related, r.copiesOf(s)...), r.newer[s.document])
 	}
-	group, within := errgroup.WithContext(r.ctx)
+	group, within := guard.NewGroup(r.ctx)
 	defer group.Wait()
-	group.Go(guard.Err(func() error { return r.count(within, response) }))
+	group.Run(func() error { return r.count(within, response) })
 	if err := r.look(related); err != nil {
 		return err
 	}
@@ -71,7 +69,7 @@ func (r *run) write(response *wire.SearchResponse, sections []section) error {
 		}
 		for i, s := range some {
 			if write := w.result(from+i, s, r.described[s.document], texts[i]); write != nil {
-				group.Go(guard.Err(write))
+				group.Run(write)
 			}
 		}
 	}

@@ -10,8 +10,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"golang.org/x/sync/errgroup"
-
 	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/internal/guard"
@@ -134,21 +132,21 @@ func (r *run) note(code, format string, args ...any) {
 // unless the model narrowed the search.
 func (r *run) retrieve() error {
 	r.found = make([]index.Result, len(r.queries))
-	group, within := errgroup.WithContext(r.ctx)
-	group.Go(guard.Err(func() error {
+	group, within := guard.NewGroup(r.ctx)
+	group.Run(func() error {
 		r.retrieveByVector(within)
 		return nil
-	}))
+	})
 	for i, q := range r.queries {
 		if i == r.question && r.early != nil && !r.narrowed() {
 			r.found[i] = *r.early
 			continue
 		}
-		group.Go(guard.Err(func() error {
+		group.Run(func() error {
 			result, err := r.snapshot.Search(within, r.indexQuery(q))
 			r.found[i] = result
 			return err
-		}))
+		})
 	}
 	if err := group.Wait(); err != nil {
 		return err

@@ -10,8 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"quarry/client/wire"
 	"quarry/internal/guard"
 	"quarry/server/index"
@@ -132,17 +130,17 @@ func (r *run) retrieveByVector(ctx context.Context) {
 	}
 	r.embedding = asked.usage
 	r.near = make([][]index.Hit, len(r.queries))
-	var searches errgroup.Group
+	searches, _ := guard.NewGroup(ctx)
 	for i, q := range r.queries {
 		vector := asked.vectors[r.embeddingText(q)]
 		if vector == nil || q.Kind == kindKeyword {
 			continue
 		}
-		searches.Go(guard.Err(func() (err error) {
+		searches.Run(func() (err error) {
 			wanted := index.Vector{Model: r.Embedder.Name(), Values: vector}
 			r.near[i], err = r.snapshot.Nearest(ctx, wanted, r.indexQuery(q))
 			return err
-		}))
+		})
 	}
 	r.noteVectors(ctx, errors.Join(asked.err, searches.Wait()))
 }

@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
-	"golang.org/x/sync/errgroup"
 	"google.golang.org/protobuf/proto"
 
 	"quarry/internal/guard"
@@ -139,16 +138,16 @@ func (r *reach) SeesSurface(surfaces []string) ([]bool, error) {
 			return nil, err
 		}
 	}
-	group, _ := errgroup.WithContext(r.ctx)
+	group, _ := guard.NewGroup(r.ctx)
 	group.SetLimit(seesAtOnce)
 	for i, surface := range surfaces {
 		if !known[i] {
 			continue
 		}
-		group.Go(guard.Err(func() (err error) {
+		group.Run(func() (err error) {
 			seen[i], err = r.sees(propSurfaces, []string{surface}, has(surface))
 			return err
-		}))
+		})
 	}
 	return seen, group.Wait()
 }
@@ -326,15 +325,15 @@ func (s *snapshot) analysed(ctx context.Context, ids []string, access index.Acce
 		return nil, err
 	}
 	made := make([]*segment.Reader, len(unknown))
-	group, within := errgroup.WithContext(ctx)
+	group, within := guard.NewGroup(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i, id := range unknown {
-		group.Go(guard.Err(func() (err error) {
+		group.Run(func() (err error) {
 			if err = within.Err(); err == nil {
 				made[i], err = s.segment(within, version{id, versions[id]}, packed[id])
 			}
 			return err
-		}))
+		})
 	}
 	err = group.Wait()
 	for i, id := range unknown {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
-	"golang.org/x/sync/errgroup"
 
 	"quarry/client/field"
 	"quarry/internal/guard"
@@ -254,17 +253,17 @@ func (r *reach) aggregate(filter *index.Filter, more ...*pb.Filters) (counts ind
 		return all(slices.Concat([]*pb.Filters{whole()}, parts.without(int(left)), more)...)
 	}
 	var months []index.ValueCount
-	group, _ := errgroup.WithContext(r.ctx)
-	group.Go(guard.Err(func() error {
+	group, _ := guard.NewGroup(r.ctx)
+	group.Run(func() error {
 		n, err := r.count(without(-1))
 		counts.Documents = int(n)
 		return err
-	}))
+	})
 	countInto := func(id field.ID, property string, list *[]index.ValueCount) {
-		group.Go(guard.Err(func() (err error) {
+		group.Run(func() (err error) {
 			*list, err = r.groups(property, without(id))
 			return err
-		}))
+		})
 	}
 	for id := range field.N {
 		column := index.ColumnOf(id)

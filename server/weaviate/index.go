@@ -16,7 +16,6 @@ import (
 
 	"github.com/google/uuid"
 	lru "github.com/hashicorp/golang-lru/v2"
-	"golang.org/x/sync/errgroup"
 
 	"quarry/internal/guard"
 	"quarry/internal/memo"
@@ -173,14 +172,14 @@ func (x *Index) Problem(ctx context.Context) string {
 	defer cancel()
 	hosts := x.client.cluster.Hosts
 	problems := make([]string, len(hosts))
-	var group errgroup.Group
+	group, _ := guard.NewGroup(limited)
 	for i, host := range hosts {
-		group.Go(guard.Err(func() error {
+		group.Run(func() error {
 			if err := x.client.once(limited, host, http.MethodGet, "/v1/.well-known/ready", nil, nil); err != nil {
 				problems[i] = explain(ctx, host, err).Error()
 			}
 			return nil
-		}))
+		})
 	}
 	_ = group.Wait()
 	problems = slices.DeleteFunc(problems, func(problem string) bool { return problem == "" })

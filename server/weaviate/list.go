@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
-	"golang.org/x/sync/errgroup"
 
 	"quarry/internal/guard"
 	"quarry/server/index"
@@ -99,19 +98,19 @@ func (r *reach) Fetch(wanted lexical.Wanted) (parts []lexical.Part, before int, 
 func (r *reach) fetch(l listing) (parts []lexical.Part, before int, err error) {
 	questions := r.questions(&l)
 	r.total = 0
-	group, _ := errgroup.WithContext(r.ctx)
+	group, _ := guard.NewGroup(r.ctx)
 	group.SetLimit(seesAtOnce)
 	for i := range questions {
-		group.Go(guard.Err(func() (err error) {
+		group.Run(func() (err error) {
 			questions[i].ids, questions[i].full, err = r.ask(questions[i].SearchRequest)
 			return err
-		}))
+		})
 	}
 	if l.Count && l.List == nil && l.exact {
-		group.Go(guard.Err(func() (err error) {
+		group.Run(func() (err error) {
 			r.total, err = r.count(all(slices.Concat([]*pb.Filters{whole()}, variants(&l.Filter, false)[0], l.filter, r.without())...))
 			return err
-		}))
+		})
 	}
 	if err := group.Wait(); err != nil {
 		return nil, 0, err

@@ -12,6 +12,7 @@ import (
 // unguarded lists the goroutines that may run without internal/guard, by file and function, with the reason.
 var unguarded = map[string]string{
 	"internal/guard/guard.go Go":    "the helper itself",
+	"internal/guard/guard.go Run":   "the helper itself",
 	"client/inprocess.go RoundTrip": "closes a pipe, and nothing else",
 	"ui/serve.go serve":             "resets signals, and nothing else",
 	"ui/ui.go readSecret":           "restores the terminal of a local command, and nothing else",
@@ -21,7 +22,7 @@ var unguarded = map[string]string{
 var testDoubles = []string{"tools", "internal/testkit", "internal/e2e"}
 
 // A panic in a goroutine that does not recover ends the process, and with it everybody's session. So goroutines are
-// started by guard.Go, and what sync.WaitGroup, errgroup and timers run comes from guard.Func or guard.Err.
+// started by guard.Go or a guard.Group, and what sync.WaitGroup and timers run comes from guard.Func.
 func TestGoroutinesRecover(t *testing.T) {
 	used := map[string]bool{}
 	for _, f := range moduleFiles(t) {
@@ -38,7 +39,7 @@ func TestGoroutinesRecover(t *testing.T) {
 					return true
 				}
 				if used[name] = true; unguarded[name] == "" {
-					t.Errorf("%s: a goroutine that does not recover: use guard.Go, guard.Func or guard.Err", f.set.Position(node.Pos()))
+					t.Errorf("%s: a goroutine that does not recover: use guard.Go, guard.Group or guard.Func", f.set.Position(node.Pos()))
 				}
 				return true
 			})
@@ -67,7 +68,7 @@ func bare(node ast.Node) bool {
 	return false
 }
 
-// isGuard reports whether an expression is a call of guard.Func or guard.Err.
+// isGuard reports whether an expression is a call of guard.Func.
 func isGuard(expression ast.Expr) bool {
 	call, ok := expression.(*ast.CallExpr)
 	if !ok {
@@ -78,7 +79,7 @@ func isGuard(expression ast.Expr) bool {
 		return false
 	}
 	from, ok := selector.X.(*ast.Ident)
-	return ok && from.Name == "guard" && (selector.Sel.Name == "Func" || selector.Sel.Name == "Err")
+	return ok && from.Name == "guard" && selector.Sel.Name == "Func"
 }
 
 // parse returns a statement as it stands in a function.
@@ -97,7 +98,8 @@ func TestBareGoroutinesAreFound(t *testing.T) {
 		`go guard.Func(f, g)()`:                 true,
 		`group.Go(f)`:                           true,
 		`group.Go(func() { panic(1) })`:         true,
-		`group.Go(guard.Err(f))`:                false,
+		`group.Go(guard.Func(f, g))`:            false,
+		`group.Run(f)`:                          false,
 		`time.AfterFunc(d, f)`:                  true,
 		`time.AfterFunc(d, guard.Func(f, g))`:   false,
 		`context.AfterFunc(ctx, guard.Call)`:    true,

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"golang.org/x/sync/errgroup"
 
 	"quarry/client"
 	"quarry/client/field"
@@ -283,12 +282,12 @@ func (o outcome) results() []wire.SearchResult {
 // for --raw: sanitising them is expensive.
 func runSearches(ctx context.Context, c *client.Client, plan []plannedQuery, raw bool) []outcome {
 	outcomes := make([]outcome, len(plan))
-	var group errgroup.Group
+	group, _ := guard.NewGroup(ctx)
 	group.SetLimit(maxQueries)
 	for i, query := range plan {
 		o := &outcomes[i]
 		o.query, o.nothing = query, client.Unsearchable(query.text)
-		search := guard.Err(func() (err error) {
+		search := func() (err error) {
 			if raw {
 				o.raw, o.response, err = c.SearchRaw(ctx, query.request)
 			} else {
@@ -298,8 +297,8 @@ func runSearches(ctx context.Context, c *client.Client, plan []plannedQuery, raw
 				o.response = &wire.SearchResponse{}
 			}
 			return err
-		})
-		group.Go(guard.Err(func() error { o.err = search(); return nil }))
+		}
+		group.Run(func() error { o.err = guard.Call(search); return nil })
 	}
 	_ = group.Wait()
 	return outcomes

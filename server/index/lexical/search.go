@@ -17,7 +17,6 @@ import (
 	"quarry/server/index/vector"
 
 	"github.com/RoaringBitmap/roaring/v2"
-	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 )
 
@@ -364,17 +363,17 @@ func (r *run) eachPart(postings int64, do func(r *run, part int)) {
 		}
 		return struct{}{}
 	}
-	var helpers errgroup.Group
+	helpers, _ := guard.NewGroup(r.ctx)
 	defer func() { fail(helpers.Wait()) }() // also where this run fails
 	for n := 1; n < len(r.s.parts) && postings >= r.s.shared && r.s.helpers.TryAcquire(1); n++ {
-		helpers.Go(guard.Err(func() error {
+		helpers.Run(func() error {
 			defer r.s.helpers.Release(1)
 			_, err := answer(r.ctx, r.s, "search a part", func(helper *run) struct{} {
 				helper.terms = r.terms // of a part that one of them reads at a time
 				return work(helper)
 			})
 			return err
-		}))
+		})
 	}
 	work(r)
 }
