@@ -3,6 +3,7 @@ package lexical
 import (
 	"cmp"
 	"context"
+	"maps"
 	"math"
 	"math/bits"
 	"slices"
@@ -263,35 +264,33 @@ func (r *run) widen(all *facetValues) {
 		if index.ColumnOf(id).Counted == "" { // a filter finds what is counted
 			continue
 		}
-		for _, i := range all.ambiguous(id) {
-			for part := range r.s.parts {
-				reader := r.reader(part)
-				found, ok := reader.FieldFilter(id, all.values[i].Value)
-				w := wideValue{id, i, slices.Index(all.of[part], i), found}
-				if ok && (w.ordinal < 0 || found.Count() != int(everyCount(reader)[w.ordinal])) {
-					all.wide[part] = append(all.wide[part], w)
+		ambiguous := all.ambiguous(id) // looked up for each filter: a store elsewhere has a small part for each candidate
+		for part := range r.s.parts {
+			reader := r.reader(part)
+			reader.EachFilter(id, func(key []byte, found segment.Set) {
+				for _, i := range ambiguous[string(key)] {
+					w := wideValue{id, i, slices.Index(all.of[part], i), found}
+					if w.ordinal < 0 || found.Count() != int(everyCount(reader)[w.ordinal]) {
+						all.wide[part] = append(all.wide[part], w)
+					}
 				}
-			}
+			})
 		}
 	}
 }
 
-// ambiguous returns the values of a field that may be wide: what a filter finds of longer names are single words of them.
-func (v *facetValues) ambiguous(id field.ID) (found []uint32) {
-	same := make(map[string]int)
-	for _, value := range v.values {
-		if value.Field == segment.FacetOf(id) {
-			same[index.KeyOf(id, value.Value)]++
-		}
-	}
+// ambiguous returns the values of a field that may be wide, by the keys of filters by them: what a filter finds of longer
+// names are single words of them.
+func (v *facetValues) ambiguous(id field.ID) map[string][]uint32 {
+	byKey := make(map[string][]uint32)
 	for i, value := range v.values {
 		if value.Field == segment.FacetOf(id) {
-			if key := index.KeyOf(id, value.Value); same[key] > 1 || !strings.Contains(key, " ") {
-				found = append(found, uint32(i))
-			}
+			key := index.KeyOf(id, value.Value)
+			byKey[key] = append(byKey[key], uint32(i))
 		}
 	}
-	return found
+	maps.DeleteFunc(byKey, func(key string, same []uint32) bool { return len(same) == 1 && strings.Contains(key, " ") })
+	return byKey
 }
 
 // sort puts the values in order.

@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -300,6 +301,15 @@ func (r *Reader) Filter(kind FilterKind, value string) (Set, bool) {
 // FieldFilter returns the documents that a filter's value of a field means.
 func (r *Reader) FieldFilter(id field.ID, value string) (Set, bool) {
 	return r.filter(fieldKey(id, index.KeyOf(id, value)))
+}
+
+// EachFilter calls yield with the stored key of each filter by a field, which is valid until the next one, and the
+// documents that it finds.
+func (r *Reader) EachFilter(id field.ID, yield func(key []byte, documents Set)) {
+	prefix := []byte(filterKey(FilterOf(id), ""))
+	for e, ok := r.filters.seek(prefix); ok && bytes.HasPrefix(e.key, prefix); ok = e.next() {
+		yield(e.key[len(prefix):], r.setAt(e.value))
+	}
 }
 
 func (r *Reader) filter(key string) (Set, bool) {
