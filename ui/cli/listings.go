@@ -143,10 +143,8 @@ func (a *app) printSets(ctx context.Context, c *client.Client, choice target.Cho
 	counts := c.Counts(ctx, field.Set)
 	var found []setRow
 	for i, set := range sets {
-		var sources []string
-		for _, connector := range set.CCPairSummaries {
-			sources = union(sources, []string{connector.Source})
-		}
+		connected := exslices.CastFunc(set.CCPairSummaries, func(c wire.ConnectorSummary) string { return c.Source })
+		sources := exslices.DeduplicateUnsorted(connected)
 		if len(sources) == 0 && counts[set.Name] > 0 && i < mostSets { // of files, which no connector brought
 			sources = sourcesOf(ctx, c, set.Name)
 		}
@@ -224,10 +222,8 @@ func tagCounts(ctx context.Context, c *client.Client, tags []wire.SourceTag) map
 	if !c.CanCount(ctx) {
 		return counts
 	}
-	var sources []string
-	for _, tag := range tags {
-		sources = union(sources, []string{tag.Source})
-	}
+	tagged := exslices.CastFunc(tags, func(tag wire.SourceTag) string { return tag.Source })
+	sources := exslices.DeduplicateUnsorted(tagged)
 	if len(sources) > mostTagSources {
 		return counts
 	}

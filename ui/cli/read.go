@@ -261,14 +261,14 @@ func (list readings) answer() answer {
 		}
 		return len(r.chunks)
 	})
-	searched := []string{}
+	var searched []string
 	for _, r := range list {
 		if r.err == nil {
-			searched = union(searched, []string{r.searched})
+			searched = append(searched, r.searched)
 		}
 	}
 	return answer{sizes: sizes, value: func(c cut) any {
-		end := readEnd{searched, ending{schemaVersion, c.note}}
+		end := readEnd{exslices.DeduplicateUnsorted(searched), ending{schemaVersion, c.note}}
 		if len(list) > 1 {
 			return readsOutput{exslices.CastFunc(list, func(r *reading) readEntry { return r.entry(c) }), end}
 		}

@@ -265,15 +265,6 @@ func cleanList(values []string) []string {
 	})
 }
 
-func union[T comparable](a, b []T) []T {
-	for _, value := range b {
-		if !slices.Contains(a, value) {
-			a = append(a, value)
-		}
-	}
-	return a
-}
-
 // checkTime bounds the lists that are requested before or during a search. Without an answer in time the server
 // decides.
 const checkTime = 5 * time.Second

@@ -272,9 +272,10 @@ func rowKeys() []string { return []string{"results", "searches", "documents", "c
 func (s shape) picked(value any) (any, error) {
 	var known []string
 	eachRow(value, func(row object) object {
-		known = union(known, exslices.CastFunc(row, func(f member) string { return f.key }))
+		known = append(known, exslices.CastFunc(row, func(f member) string { return f.key })...)
 		return row
 	})
+	known = exslices.DeduplicateUnsorted(known)
 	for _, name := range s.fields {
 		if len(known) > 0 && !slices.Contains(known, name) {
 			return nil, usage(nearestOf(name, "Fields: "+strings.Join(known, ", "), known), "unknown field %q", name)
