@@ -138,13 +138,13 @@ func clipResult(result wire.SearchResult, limit int) wire.SearchResult {
 
 // searchedBy collects where the queries went.
 func searchedBy(outcomes []outcome) []string {
-	searched := []string{}
+	var searched []string
 	for _, o := range outcomes {
 		if o.err == nil {
-			searched = union(searched, o.response.Searched)
+			searched = append(searched, o.response.Searched...)
 		}
 	}
-	return searched
+	return exslices.DeduplicateUnsorted(searched)
 }
 
 // clampError bounds an error inside an answer, as Onyx's CLI does.
@@ -286,16 +286,12 @@ func markdownAnswer(outcomes []outcome) answer {
 }
 
 func writeMarkdownResult(b *strings.Builder, r wire.SearchResult) {
-	head := []string{"## " + passage.Cite(r)} // paragraphs, as lines alone would flow into one
-	for _, part := range []string{text.OneLine(strings.Join(r.Authors, ", ")), passage.Related(r)} {
-		if part != "" {
-			head = append(head, part)
-		}
-	}
+	authors, ref := text.OneLine(strings.Join(r.Authors, ", ")), ""
 	if r.Ref != "" && r.Citation == "" {
-		head = append(head, "`"+text.OneLine(r.Ref)+"`")
+		ref = "`" + text.OneLine(r.Ref) + "`"
 	}
-	b.WriteString(strings.Join(head, "\n\n") + "\n")
+	// Paragraphs, as lines alone would flow into one.
+	b.WriteString(text.Join("\n\n", "## "+passage.Cite(r), authors, passage.Related(r), ref) + "\n")
 	if quoted := passage.Blockquote(r.Content); quoted != "" {
 		b.WriteString("\n" + quoted)
 	}

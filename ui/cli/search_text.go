@@ -79,17 +79,12 @@ func (a *app) resultText(r wire.SearchResult, words []string, width int, several
 
 // about lists source, age and authors, if known.
 func (a *app) about(r wire.SearchResult, several bool) string {
-	parts := []string{a.style.Source.Render(wire.SourceName(r.SourceType))}
-	if age := passage.Age(text.OrEmpty(r.UpdatedAt), a.now()); age != "" {
-		parts = append(parts, age)
-	}
-	if len(r.Authors) > 0 {
-		parts = append(parts, text.OneLine(strings.Join(r.Authors, ", ")))
-	}
+	source, from := a.style.Source.Render(wire.SourceName(r.SourceType)), ""
 	if several {
-		parts = append(parts, "from "+text.OneLine(r.Origin))
+		from = "from " + text.OneLine(r.Origin)
 	}
-	return strings.Join(parts, " · ")
+	age := passage.Age(text.OrEmpty(r.UpdatedAt), a.now())
+	return text.Join(" · ", source, age, text.OneLine(strings.Join(r.Authors, ", ")), from)
 }
 
 // passage is the part of a result's content that matches best, wrapped, with the query's words marked.

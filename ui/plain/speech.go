@@ -32,10 +32,7 @@ func (s *session) summary(at int) string {
 			said = append(said, text.Ended(spokenLine(line)))
 		}
 	}
-	if excerpt := text.Shorten(strings.Join(said, " "), excerptLines*excerptColumns); excerpt != "" {
-		lines = append(lines, excerpt)
-	}
-	return strings.Join(lines, "\n")
+	return text.Join("\n", append(lines, text.Shorten(strings.Join(said, " "), excerptLines*excerptColumns))...)
 }
 
 // sameDocument finds an earlier result of the same document.

@@ -329,34 +329,34 @@ func (t *values) changes() (changes Changes) {
 
 func (t *values) summary() string {
 	selected, without := t.chosen(wanted), t.chosen(excluded)
-	var parts []string
+	chosen, left := "", ""
 	switch {
 	case t.of.Single && len(selected) > 0:
-		parts = append(parts, selected[0])
+		chosen = selected[0]
 	case t.of.Single:
-		parts = append(parts, "no "+t.of.Noun)
+		chosen = "no " + t.of.Noun
 	case len(selected) > 0:
-		parts = append(parts, text.Number(len(selected))+" of "+text.Count(len(t.all), t.of.Noun))
+		chosen = text.Number(len(selected)) + " of " + text.Count(len(t.all), t.of.Noun)
 	case len(without) == 0:
-		parts = append(parts, "all "+text.Plural(2, t.of.Noun))
+		chosen = "all " + text.Plural(2, t.of.Noun)
 	}
 	if len(without) > 0 {
-		parts = append(parts, text.Number(len(without))+" excluded")
+		left = text.Number(len(without)) + " excluded"
 	}
-	return strings.Join(parts, " · ")
+	return text.Join(" · ", chosen, left)
 }
 
 func (t *values) mark() string {
 	selected, without := len(t.chosen(wanted)), len(t.chosen(excluded))
-	var parts []string
+	chosen, left := "", ""
 	switch {
 	case t.of.Single && selected > 0:
-		parts = append(parts, "●")
+		chosen = "●"
 	case selected > 0:
-		parts = append(parts, text.Number(selected))
+		chosen = text.Number(selected)
 	}
 	if without > 0 {
-		parts = append(parts, "-"+text.Number(without))
+		left = "-" + text.Number(without)
 	}
-	return strings.Join(parts, " ")
+	return text.Join(" ", chosen, left)
 }
