@@ -21,7 +21,7 @@ func TestAgentID(t *testing.T) {
 		id   int
 		near string // of an unknown one
 	}{
-		{"engineering", 3, ""}, {"12", 4, ""}, {"7", 7, ""}, {"Enginering", 0, `"Engineering"`}, {"Sales", 0, "see quarry agents"},
+		{"engineering", 3, ""}, {"12", 4, ""}, {"7", 7, ""}, {"Enginering", 0, `"Engineering"`}, {"Sales", 0, "See quarry agents"},
 		{"HRBot", 6, ""}, {"hrbot", 5, ""}, {"HRBOT", 0, `"hrbot"`}, // which of the two is meant is not clear
 	} {
 		id, err := c.AgentID(t.Context(), test.name)

@@ -89,11 +89,8 @@ func agentError(name string, agents []wire.Persona, err error) error {
 		return fmt.Errorf("look up the agent %q: %w", name, err)
 	}
 	names := mapped(agents, func(agent wire.Persona) string { return agent.Name })
-	e := &Error{Kind: BadRequest, Reason: fmt.Sprintf("unknown agent %q", name), remedy: "see quarry agents"}
-	if near := wire.Nearest(name, names); near != "" {
-		e.remedy = fmt.Sprintf("did you mean %q? See quarry agents", near)
-	}
-	return e
+	return &Error{Kind: BadRequest, Reason: fmt.Sprintf("unknown agent %q", name),
+		remedy: wire.Hint(name, "See quarry agents", names)}
 }
 
 // findAgent prefers the exact name to one that differs in case.

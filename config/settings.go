@@ -188,10 +188,7 @@ func LookupKey(path string) (Key, error) {
 	if at >= 0 {
 		return known[at], nil
 	}
-	fix := "See: quarry help configuration"
-	if near := wire.Nearest(path, pathsOf(known)); near != "" {
-		fix = fmt.Sprintf("did you mean %s? %s", near, fix)
-	}
+	fix := wire.Hint(path, "See: quarry help configuration", pathsOf(known))
 	return Key{}, &Error{Problem: "unknown key " + strconv.Quote(clip(path)), Fix: fix, Exit: ExitUsage}
 }
 

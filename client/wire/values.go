@@ -195,6 +195,16 @@ func Nearest(value string, known []string) string {
 	return best
 }
 
+// Hint adds a value that is near to a mistyped one to a hint, from the first of the lists that has one.
+func Hint(value, hint string, known ...[]string) string {
+	for _, values := range known {
+		if near := Nearest(value, values); near != "" {
+			return fmt.Sprintf("did you mean %q? %s", near, hint)
+		}
+	}
+	return hint
+}
+
 // Timestamp writes a time in UTC as pydantic does, with six digits of a second or none. zone is the layout of the offset.
 func Timestamp(t time.Time, zone string) string {
 	t = t.UTC().Truncate(time.Microsecond)

@@ -206,7 +206,7 @@ func addableSource(as string) (string, error) {
 		return value, nil
 	}
 	all := strings.Join(slices.Sorted(slices.Values(values)), ", ")
-	return "", usage(nearestOf(value, "Choose one of "+all, values), "unknown source %q", as)
+	return "", usage(wire.Hint(value, "Choose one of "+all, values), "unknown source %q", as)
 }
 
 // administered is a kind of object that admin lists.

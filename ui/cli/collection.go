@@ -153,7 +153,7 @@ func (a *app) findSaved(queries []string, options *searchOptions, choice target.
 			options.saved, choice.Name())
 	}
 	names := savedNames(stored)
-	return nil, usage(nearestOf(options.saved, "Saved for "+choice.Name()+": "+shortList(names), names),
+	return nil, usage(wire.Hint(options.saved, "Saved for "+choice.Name()+": "+shortList(names), names),
 		"unknown saved search %q", options.saved)
 }
 

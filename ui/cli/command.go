@@ -10,6 +10,7 @@ import (
 	"go.mau.fi/util/exslices"
 
 	"quarry/client"
+	"quarry/client/wire"
 	"quarry/ui/target"
 )
 
@@ -152,7 +153,7 @@ func (a *app) group(name, short string, children ...*cobra.Command) *cobra.Comma
 				return command.Help()
 			}
 			names := exslices.CastFunc(children, (*cobra.Command).Name)
-			do := nearestOf(arguments[0], "See: "+command.CommandPath()+" --help", names)
+			do := wire.Hint(arguments[0], "See: "+command.CommandPath()+" --help", names)
 			return usage(do, "unknown command %q for %q", arguments[0], command.CommandPath())
 		}}
 	a.describe(command, traits{class: reads})

@@ -41,7 +41,7 @@ func (a *app) completionCommand() *cobra.Command {
 			case "powershell":
 				return root.GenPowerShellCompletionWithDesc(a.out)
 			}
-			return usage(nearestOf(arguments[0], "Name one of bash, zsh, fish, powershell.", shells), "unknown shell %q", arguments[0])
+			return usage(wire.Hint(arguments[0], "Name one of bash, zsh, fish, powershell.", shells), "unknown shell %q", arguments[0])
 		})
 }
 

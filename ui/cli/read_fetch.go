@@ -115,7 +115,7 @@ func (a *app) fetchSection(ctx context.Context, c *client.Client, at located, na
 		return wholeDocument(ctx, c, at.Document.ID)
 	case index < 0:
 		headings := exslices.CastFunc(outline, func(h wire.OutlineHeading) string { return text.OneLine(h.Text) })
-		do := nearestOf(name, "See: quarry read "+config.ShellQuote(at.Document.ID)+" --outline"+a.targetFlags(), headings)
+		do := wire.Hint(name, "See: quarry read "+config.ShellQuote(at.Document.ID)+" --outline"+a.targetFlags(), headings)
 		return nil, usage(do, "the document has no section %q", name)
 	}
 	heading, end, stop := outline[index], at.Document.ChunkCount-1, ""

@@ -366,22 +366,12 @@ func nearestCommand(root *cobra.Command, words []string) string {
 	return near
 }
 
-// nearestOf adds a value that is near to the given one to a hint, from the first of the lists that has one.
-func nearestOf(value, hint string, known ...[]string) string {
-	for _, values := range known {
-		if near := wire.Nearest(value, values); near != "" {
-			return fmt.Sprintf("Did you mean %q? %s", near, hint)
-		}
-	}
-	return hint
-}
-
 // notAmong is the error for a value of a flag that is not among the few that there are.
 func notAmong(what, value string, all []string) error {
-	return usage(nearestOf(value, "Choose one of "+strings.Join(all, ", ")+".", all), "unknown %s %q", what, value)
+	return usage(wire.Hint(value, "Choose one of "+strings.Join(all, ", ")+".", all), "unknown %s %q", what, value)
 }
 
 // unknownValue is the error for a value that is not among the known ones, which another command lists.
 func unknownValue(what, value, list string, known ...[]string) error {
-	return usage(nearestOf(value, "See: "+list, known...), "unknown %s %q", what, value)
+	return usage(wire.Hint(value, "See: "+list, known...), "unknown %s %q", what, value)
 }

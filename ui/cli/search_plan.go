@@ -419,7 +419,7 @@ func checkCounted(ctx context.Context, c *client.Client, row field.Field, given 
 	defer cancel()
 	for _, value := range given {
 		if has, names := c.HasValue(ctx, row, value); !has {
-			return usage(nearestOf(value, "Omit the filter; the facets of quarry search --explain list the values.", names),
+			return usage(wire.Hint(value, "Omit the filter; the facets of quarry search --explain list the values.", names),
 				"unknown %s %q", row.Noun, value)
 		}
 	}

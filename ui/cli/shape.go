@@ -278,7 +278,7 @@ func (s shape) picked(value any) (any, error) {
 	known = exslices.DeduplicateUnsorted(known)
 	for _, name := range s.fields {
 		if len(known) > 0 && !slices.Contains(known, name) {
-			return nil, usage(nearestOf(name, "Fields: "+strings.Join(known, ", "), known), "unknown field %q", name)
+			return nil, usage(wire.Hint(name, "Fields: "+strings.Join(known, ", "), known), "unknown field %q", name)
 		}
 	}
 	return eachRow(value, func(row object) object {

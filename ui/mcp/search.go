@@ -103,10 +103,7 @@ func (s *session) unknownValue(ctx context.Context, request *wire.SearchRequest)
 			if has {
 				continue
 			}
-			hint := "omit the filter"
-			if near := wire.Nearest(value, known); near != "" {
-				hint = fmt.Sprintf("did you mean %q? else %s", near, hint)
-			}
+			hint := wire.Hint(value, "omit the filter", known)
 			return &problem{what: fmt.Sprintf("unknown %s %q", row.Noun, value), hint: hint}
 		}
 	}
@@ -155,10 +152,7 @@ func (s *session) sourcesOf(ctx context.Context, sources []string) ([]string, er
 		if len(list) == 0 || slices.Contains(list, sources[i]) {
 			continue
 		}
-		hint := "use one of " + text.Shorten(strings.Join(list, ", "), maxProblem)
-		if near := wire.Nearest(sources[i], list); near != "" {
-			hint = fmt.Sprintf("did you mean %q? %s", near, hint)
-		}
+		hint := wire.Hint(sources[i], "use one of "+text.Shorten(strings.Join(list, ", "), maxProblem), list)
 		return nil, &problem{what: fmt.Sprintf("unknown source %q", source), hint: hint}
 	}
 	return sources, nil
