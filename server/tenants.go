@@ -164,14 +164,14 @@ func closeFiles(files []io.Closer) (err error) {
 // for a new tenant of the same name. They are closed with the server, because requests may still read them.
 func (s *Server) current(ctx context.Context, tenant string) (*tenantState, error) {
 	state := s.state(tenant)
-	if replaced, err := s.replacedNow(ctx, tenant, state); err != nil || !replaced {
+	if replaced, err := s.replacedNow(ctx, state); err != nil || !replaced {
 		return state, err
 	}
 	if err := state.lock.Acquire(ctx, 1); err != nil {
 		return nil, err
 	}
 	defer state.lock.Release(1)
-	replaced, err := s.replacedNow(ctx, tenant, state)
+	replaced, err := s.replacedNow(ctx, state)
 	if err == nil && replaced {
 		s.mutex.Lock()
 		defer s.mutex.Unlock()
@@ -181,7 +181,7 @@ func (s *Server) current(ctx context.Context, tenant string) (*tenantState, erro
 }
 
 // replacedNow reports whether another process has removed what is open of a tenant.
-func (s *Server) replacedNow(ctx context.Context, tenant string, state *tenantState) (bool, error) {
+func (s *Server) replacedNow(ctx context.Context, state *tenantState) (bool, error) {
 	s.mutex.Lock()
 	open, chats := state.documents, state.chats
 	s.mutex.Unlock()

@@ -63,31 +63,29 @@ func (n *names) end() uint32 {
 	return max(n.next, firstName)
 }
 
-// of returns the name with a text, if it is known.
-func (n *names) of(text string) (found *name, ok bool) {
+// of returns the name with a text; nil: it is not known.
+func (n *names) of(text string) *name {
 	n.mutex.RLock()
 	defer n.mutex.RUnlock()
-	found, ok = n.byText[text]
-	return found, ok
+	return n.byText[text]
 }
 
 // name returns the name with a number. Errors: ErrPacked if it is lost.
 func (n *names) name(number uint32) (*name, error) {
-	known := func() (found *name, ok bool) {
+	known := func() *name {
 		n.mutex.RLock()
 		defer n.mutex.RUnlock()
-		found, ok = n.numbers[number]
-		return found, ok
+		return n.numbers[number]
 	}
-	found, ok := known()
-	if !ok && n.load != nil {
+	found := known()
+	if found == nil && n.load != nil {
 		if err := n.load(); err != nil {
-			return found, err
+			return nil, err
 		}
-		found, ok = known()
+		found = known()
 	}
-	if !ok {
-		return found, fmt.Errorf("%w: one of its names is lost", ErrPacked)
+	if found == nil {
+		return nil, fmt.Errorf("%w: one of its names is lost", ErrPacked)
 	}
 	return found, nil
 }
@@ -95,7 +93,7 @@ func (n *names) name(number uint32) (*name, error) {
 // abbreviate returns what a column has in the place of a text: "=" and its number, or the text, with another "=" before
 // its own.
 func (n *names) abbreviate(text string) string {
-	if found, ok := n.of(text); ok {
+	if found := n.of(text); found != nil {
 		return inID + strconv.Itoa(int(found.number-firstName))
 	}
 	if strings.HasPrefix(text, inID) {
@@ -107,7 +105,7 @@ func (n *names) abbreviate(text string) string {
 // abbreviateLink is abbreviate for a link: the name is what it has up to its last slash, and ":" and the rest follow.
 func (n *names) abbreviateLink(link string) string {
 	base := baseOf(link)
-	if found, ok := n.of(base); ok {
+	if found := n.of(base); found != nil {
 		return inID + strconv.Itoa(int(found.number-firstName)) + ":" + link[len(base):]
 	}
 	return n.abbreviate(link)
@@ -190,7 +188,7 @@ func (s *Tables) prepareNames(ctx context.Context, changes []Change) error {
 // unknown returns the texts without a number, sorted.
 func (n *names) unknown(texts counter) (unknown []string) {
 	for text := range texts {
-		if _, known := n.of(text); !known {
+		if n.of(text) == nil {
 			unknown = append(unknown, text)
 		}
 	}

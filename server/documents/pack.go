@@ -126,7 +126,7 @@ type encoder struct {
 func (e *encoder) text(value *string) {
 	length := len(*value)
 	if e.names != nil {
-		if found, ok := e.names.of(*value); ok {
+		if found := e.names.of(*value); found != nil {
 			e.used = append(e.used, found)
 			e.length(0)
 			return

@@ -217,7 +217,7 @@ func blame(parts []*part, err error) error {
 	if !errors.Is(err, segment.ErrDamaged) || damageOf(err) != nil || len(parts) == 0 {
 		return err
 	}
-	name, _ := segment.NameOf(err)
+	name := segment.NameOf(err)
 	var all *damagedError
 	for _, p := range parts {
 		if name != "" && (name == p.name || name == p.vectors.fileName()) {

@@ -183,9 +183,9 @@ func form(word lexical.PhraseWord) *pb.Filters {
 // maxThreshold bounds the words whose combinations are written as a filter.
 const maxThreshold = 10
 
-// matching admits the documents that match: those with enough of the words that count. ok is false if there are too
-// many words.
-func matching(wanted *lexical.Wanted) (filter *pb.Filters, ok bool) {
+// matching admits the documents that match: those with enough of the words that count; nil if there are too many
+// words.
+func matching(wanted *lexical.Wanted) *pb.Filters {
 	properties, counted := []string{propTerms, propTitled}, []countedWord(nil)
 	for _, word := range wanted.Words {
 		for i := range bits.Len64(word.Bits) {
@@ -198,9 +198,9 @@ func matching(wanted *lexical.Wanted) (filter *pb.Filters, ok bool) {
 		}
 	}
 	if len(counted) == 0 || len(counted) > maxThreshold || wanted.Need == 0 {
-		return nil, false
+		return nil
 	}
-	return atLeast(counted, wanted.Need), true
+	return atLeast(counted, wanted.Need)
 }
 
 // countedWord is a word that counts once for each property that has one of its terms.

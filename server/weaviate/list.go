@@ -40,9 +40,9 @@ func (r *reach) listing(wanted *lexical.Wanted) listing {
 	if r.floor != nil {
 		l.filter = append(l.filter, r.floor)
 	}
-	match, ok := matching(wanted)
+	match := matching(wanted)
 	switch {
-	case ok:
+	case match != nil:
 		l.filter = append(l.filter, match)
 	case len(wanted.Words) > 0:
 		return listing{Wanted: wanted}

@@ -185,16 +185,13 @@ func (s *snapshot) Facets(ctx context.Context, filter index.Filter) (counts inde
 		if counts, err = r.aggregate(&filter); err == nil {
 			parts, err = r.parts(r.changed)
 		}
-		if err != nil {
-			return counts, err
-		}
-		changed, err := lexical.NewSearcher(parts, lexical.DefaultParams()).Facets(ctx, filter)
-		return sum(counts, changed), err
 	}
-	if err == nil {
-		counts, err = lexical.NewSearcher(parts, lexical.DefaultParams()).Facets(ctx, filter)
+	if err != nil {
+		return counts, err
 	}
-	counts.Estimated = r.incomplete || r.behind
+	read, err := lexical.NewSearcher(parts, lexical.DefaultParams()).Facets(ctx, filter)
+	counts = sum(counts, read)
+	counts.Estimated = r.behind // Weaviate has counted what is missing otherwise
 	return counts, err
 }
 

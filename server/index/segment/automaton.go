@@ -29,7 +29,7 @@ func (r *Reader) Matching(automaton Automaton, yield func(Surface)) {
 			continue
 		}
 		if m.accepts(e.key, shared) && e.has {
-			yield(e.surface())
+			yield(e.Surface())
 		}
 		if shared = math.MaxInt; len(e.rest) > 0 || e.left <= 0 {
 			continue

@@ -169,7 +169,7 @@ func (r *Reader) DeltaOf(ordinals ...int) (d Delta, err error) {
 			}
 		}
 		for e := r.surfaces.from(0); e.next(); {
-			surface := e.surface()
+			surface := e.Surface()
 			n := d.Terms[surface.Term].Documents
 			if n > 0 && surface.lacks() {
 				n = int64(surface.CountIn(those))

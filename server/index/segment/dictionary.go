@@ -272,7 +272,7 @@ func (d *dictionary) isBehind(block int, key []byte, start uint64) bool {
 }
 
 // keyStart returns the first bytes of a key as a number; of two keys, the lesser one has no greater number.
-func keyStart(key []byte) uint64 {
+func keyStart[K string | []byte](key K) uint64 {
 	var start [8]byte
 	copy(start[:], key)
 	return binary.BigEndian.Uint64(start[:])

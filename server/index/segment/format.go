@@ -333,11 +333,11 @@ func (r *Reader) protect(f func()) error {
 	})
 }
 
-// NameOf returns the name of the segment that err says is damaged.
-func NameOf(err error) (name string, ok bool) {
+// NameOf returns the name of the segment that err says is damaged; empty: it says nothing of one.
+func NameOf(err error) string {
 	var d *damage
 	if errors.As(err, &d) {
-		return d.name, true
+		return d.name
 	}
-	return "", false
+	return ""
 }

@@ -89,7 +89,7 @@ func isMerged(t *testing.T, older *Reader, before []string) {
 		}
 		if err := r.protect(func() {
 			for e := r.surfaces.from(0); e.next(); {
-				s := e.surface()
+				s := e.Surface()
 				documents := slices.Collect(s.each(nil))
 				half := slices.DeleteFunc(slices.Clone(documents), func(d int) bool { return d%2 > 0 })
 				if s.CountIn(all) != len(documents) || s.Documents != len(documents) || s.CountIn(even) != len(half) || s.In(even) != (len(half) > 0) {

@@ -118,10 +118,10 @@ type mergedForm struct {
 func (m *merger) countForms() error {
 	m.forms = make(map[string][]*mergedForm)
 	err := m.union(func(r *Reader) *dictionary { return &r.surfaces }, func(_ []byte, at []*Cursor) error {
-		s := at[0].surface()
+		s := at[0].Surface()
 		formed := slices.ContainsFunc(at, func(c *Cursor) bool {
 			m.at(c.Input)
-			return c.surface().Form > 0
+			return c.Surface().Form > 0
 		})
 		if s.Term == s.Surface && !formed {
 			return nil // if it is not alone, another surface of the term finds it

@@ -289,7 +289,7 @@ func (m *merger) surfaces() error {
 		documents, term := 0, ""
 		for _, c := range at {
 			m.at(c.Input)
-			s := c.surface()
+			s := c.Surface()
 			documents += m.inputs[c.Input].live(s)
 			term = s.Term
 		}

@@ -2,7 +2,6 @@ package segment
 
 import (
 	"cmp"
-	"encoding/binary"
 	"slices"
 	"strings"
 )
@@ -37,9 +36,7 @@ func (n *names) sorted(used func(number int) bool) []uint32 {
 	keys := make([]key, 0, len(n.list))
 	for number, name := range n.list {
 		if used(number) {
-			var start [8]byte
-			copy(start[:], name)
-			keys = append(keys, key{binary.BigEndian.Uint64(start[:]), uint32(number)})
+			keys = append(keys, key{keyStart(name), uint32(number)})
 		}
 	}
 	slices.SortFunc(keys, func(a, b key) int {

@@ -120,7 +120,7 @@ func dump(t testing.TB, r *Reader) (out []string) {
 				l.titles, l.positions)
 		}
 		for e := r.surfaces.from(0); e.next(); {
-			s := e.surface()
+			s := e.Surface()
 			say("surface %q %q %d %v", e.key, s.Term, s.Documents, slices.Collect(s.each(nil)))
 			if s.Form > 0 {
 				say("form %d at %v", s.Form, positionsOf(s))
@@ -258,7 +258,7 @@ func TestDeltaCountsSurfaces(t *testing.T) {
 	}
 	r := build(t, documents)
 	for e := r.surfaces.from(0); e.next(); {
-		if s := e.surface(); int64(s.Documents) != all.Surfaces[s.Surface] {
+		if s := e.Surface(); int64(s.Documents) != all.Surfaces[s.Surface] {
 			t.Errorf("%q: %d, want %d", e.key, all.Surfaces[s.Surface], s.Documents)
 		}
 	}
@@ -323,7 +323,7 @@ func TestEveryFlippedByteIsFound(t *testing.T) {
 		if !errors.Is(err, ErrDamaged) {
 			t.Fatalf("byte %d: %v", at, err)
 		}
-		if name, ok := NameOf(err); !ok || name != "flipped" {
+		if name := NameOf(err); name != "flipped" {
 			t.Fatalf("byte %d: the error does not name the file: %v", at, err)
 		}
 	}

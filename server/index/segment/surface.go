@@ -22,7 +22,7 @@ func (r *Reader) Surface(surface string) (Surface, bool) {
 	if !ok {
 		return Surface{}, false
 	}
-	return e.surface(), true
+	return e.Surface(), true
 }
 
 // Key is the surface, valid until the cursor moves on.
@@ -33,9 +33,6 @@ func (c *Cursor) Documents() int64 {
 	n, _, _ := c.documents()
 	return int64(n)
 }
-
-// Surface is the whole entry of a surface.
-func (c *Cursor) Surface() Surface { return c.surface() }
 
 // EachSurface calls yield for each surface that begins with prefix in one of several segments, in order, with the
 // cursors at it. reading is called with the number of the segment that is read next.

@@ -95,8 +95,8 @@ func (e *entries) documents() (n uint64, rest []byte, same bool) {
 	return n, rest, true
 }
 
-// surface returns that of the entry.
-func (e *entries) surface() Surface {
+// Surface returns that of the entry.
+func (e *entries) Surface() Surface {
 	r := e.d.r
 	documents, rest, same := e.documents()
 	form := uint64(0)

@@ -10,6 +10,8 @@ import (
 
 const longestURL = 2_000 // bytes
 
+var defaultPorts = map[string]string{"http": "80", "https": "443"}
+
 var (
 	errCredentials = errors.New("an address with a user name or password is not read")
 	errAddress     = errors.New("it is not a valid address") // without what the address may have of a secret
@@ -33,7 +35,7 @@ func SameOrigin(from, to *url.URL) bool {
 }
 
 func portOf(u *url.URL) string {
-	return cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
+	return cmp.Or(u.Port(), defaultPorts[u.Scheme])
 }
 
 // Resolve is Normalise for an address that may be relative to base.
@@ -56,7 +58,7 @@ func normal(address string, parse func(string) (*url.URL, error)) (string, error
 	case u.Hostname() == "" || u.Opaque != "" || strings.Contains(u.Host, "!"):
 		return "", errAddress
 	}
-	if u.Port() == map[string]string{"http": "80", "https": "443"}[u.Scheme] {
+	if u.Port() == defaultPorts[u.Scheme] {
 		u.Host = strings.TrimSuffix(u.Host, ":"+u.Port())
 	}
 	if u.Path == "" {
