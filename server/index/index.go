@@ -120,6 +120,9 @@ type Access struct {
 	Terms []string // any of them; none means nothing
 }
 
+// Everything is what the owner sees, and the program itself.
+var Everything = Access{All: true}
+
 // Admits reports whether a document may be seen.
 func (a Access) Admits(d *Document) bool {
 	seen := func(term string) bool { return slices.Contains(a.Terms, term) }
