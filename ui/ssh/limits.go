@@ -35,7 +35,6 @@ const (
 // rates limits the connections per address.
 type rates struct {
 	perMinute int
-	mutex     sync.Mutex // two connections of one address must not both be its first
 	known     *lru.Cache[string, *rate.Limiter]
 }
 
@@ -45,14 +44,9 @@ func newRates(perMinute int) *rates {
 }
 
 func (r *rates) allow(address string) bool {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	limiter, ok := r.known.Get(address)
-	if !ok {
-		limiter = rate.NewLimiter(rate.Every(time.Minute/time.Duration(r.perMinute)), r.perMinute)
-		r.known.Add(address, limiter)
-	}
-	return limiter.Allow()
+	r.known.ContainsOrAdd(address, rate.NewLimiter(rate.Every(time.Minute/time.Duration(r.perMinute)), r.perMinute))
+	limiter, known := r.known.Get(address)
+	return !known || limiter.Allow() // unknown again if as many others as are remembered came in between
 }
 
 // guests counts sessions, and connections without an identified session.
