@@ -303,10 +303,8 @@ func (r *Reader) matchText() string {
 	switch current, total := r.Match(); {
 	case current > 0:
 		return fmt.Sprintf("match %d of %d", current, total)
-	case total == 1:
-		return "1 match"
-	case total > 1:
-		return fmt.Sprintf("%d matches", total)
+	case total > 0:
+		return text.Count(total, "match")
 	}
 	return ""
 }
