@@ -127,17 +127,15 @@ func (r *Rects) share(shape Shape) {
 			r.ReaderFrame, r.ListFrame = body, none
 		}
 	case shape.Pinned && r.Arrangement == Side && body.W >= threeWidth:
-		r.ListFrame.W = bounded(body.W/4+shape.Wide, 30, body.W-2*40)
-		r.ReaderFrame, r.PinnedFrame = halves(Rect{X: r.ListFrame.W, Y: body.Y, W: body.W - r.ListFrame.W, H: body.H}, Side, 0)
+		r.ListFrame, r.ReaderFrame = split(body, Side, bounded(body.W/4+shape.Wide, 30, body.W-2*40))
+		r.ReaderFrame, r.PinnedFrame = halves(r.ReaderFrame, Side, 0)
 	case shape.Pinned && shape.Reading:
 		r.ListFrame = none
 		r.ReaderFrame, r.PinnedFrame = halves(body, r.Arrangement, shape.Wide)
 	case r.Arrangement == Side:
-		r.ListFrame.W = bounded(max(body.W*9/20, listWidth)+shape.Wide, 30, body.W-40)
-		r.ReaderFrame = Rect{X: r.ListFrame.W, Y: body.Y, W: body.W - r.ListFrame.W, H: body.H}
+		r.ListFrame, r.ReaderFrame = split(body, Side, bounded(max(body.W*9/20, listWidth)+shape.Wide, 30, body.W-40))
 	case r.Arrangement == Stacked:
-		r.ListFrame.H = bounded(body.H*2/5+shape.Wide, 8, body.H-10)
-		r.ReaderFrame = Rect{Y: body.Y + r.ListFrame.H, W: body.W, H: body.H - r.ListFrame.H}
+		r.ListFrame, r.ReaderFrame = split(body, Stacked, bounded(body.H*2/5+shape.Wide, 8, body.H-10))
 	}
 	r.List, r.Reader, r.Pinned = r.inside(r.ListFrame, 0), r.inside(r.ReaderFrame, 1), r.inside(r.PinnedFrame, 1)
 	r.Notes = Rect{X: r.List.X, Y: r.List.Y, W: r.List.W}
@@ -149,14 +147,20 @@ func (r *Rects) share(shape Shape) {
 
 // halves cuts the room of two readers, with the divider moved by so many columns or rows.
 func halves(room Rect, arrangement Arrangement, moved int) (first, second Rect) {
+	if arrangement == Stacked {
+		return split(room, Stacked, bounded(room.H/2+moved, 8, room.H-8))
+	}
+	return split(room, Side, bounded(room.W/2+moved, 40, room.W-40))
+}
+
+// split cuts a room into so many rows, where they are stacked, or else columns, and the rest.
+func split(room Rect, arrangement Arrangement, size int) (first, second Rect) {
 	first, second = room, room
 	if arrangement == Stacked {
-		first.H = bounded(room.H/2+moved, 8, room.H-8)
-		second.Y, second.H = room.Y+first.H, room.H-first.H
-		return first, second
+		first.H, second.Y, second.H = size, room.Y+size, room.H-size
+	} else {
+		first.W, second.X, second.W = size, room.X+size, room.W-size
 	}
-	first.W = bounded(room.W/2+moved, 40, room.W-40)
-	second.X, second.W = room.X+first.W, room.W-first.W
 	return first, second
 }
 
