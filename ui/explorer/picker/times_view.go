@@ -3,7 +3,6 @@ package picker
 import (
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"go.mau.fi/util/exslices"
@@ -367,19 +366,20 @@ func axis(p plot, width int) string {
 			copy(cells[at:], []rune(label))
 		}
 	}
-	for i := range p.bars {
-		if month := p.first + i*p.unit; month%12 == 0 {
-			put(i, strconv.Itoa(month/12), 1)
+	label := func(layout string, every, after int) {
+		for i := range p.bars {
+			if month := p.first + i*p.unit; month%every == 0 {
+				put(i, monthStart(month).Format(layout), after)
+			}
 		}
 	}
+	label("2006", 12, 1)
 	for _, layout := range []string{"Jan 2006", "2006"} {
 		put(0, monthStart(p.first).Format(layout), 1)
 	}
 	for _, every := range [...]int{6, 3, 1} {
-		for i := range p.bars {
-			if month := p.first + i*p.unit; month%12%every == 0 && p.unit <= every {
-				put(i, monthStart(month).Format("Jan"), apart)
-			}
+		if p.unit <= every {
+			label("Jan", every, apart)
 		}
 	}
 	return string(cells)
