@@ -115,15 +115,10 @@ func (p *askText) source(source wire.SearchResult) string {
 		return number + " " + passage.Reference(source) + "\n"
 	}
 	style := p.app.style
-	about := []string{style.Title.Render(title)}
-	if source.SourceType != "" {
-		about = append(about, style.Source.Render(wire.SourceName(source.SourceType)))
-	}
-	if age := passage.Age(text.OrEmpty(source.UpdatedAt), p.app.now()); age != "" {
-		about = append(about, age)
-	}
+	about := text.Join(" · ", style.Title.Render(title), style.Source.Render(wire.SourceName(source.SourceType)),
+		passage.Age(text.OrEmpty(source.UpdatedAt), p.app.now()))
 	indent := strings.Repeat(" ", max(textIndent, len(number)+1))
-	first := style.Number.Render(number) + indent[len(number):] + strings.Join(about, " · ")
+	first := style.Number.Render(number) + indent[len(number):] + about
 	return ansi.Truncate(first, max(10, min(p.app.io.columns(), widestText)), "…") + "\n" + indent + style.Muted.Render(link) + "\n"
 }
 

@@ -338,20 +338,13 @@ func (r *reading) damaged() (n int) {
 
 // about is the line below the title.
 func (r *reading) about() string {
-	var parts []string
-	if r.document.SourceType != "" {
-		parts = append(parts, wire.SourceName(r.document.SourceType))
-	}
-	if r.document.UpdatedAt != nil {
-		parts = append(parts, passage.Day(*r.document.UpdatedAt))
-	}
-	if len(r.document.Authors) > 0 {
-		parts = append(parts, text.OneLine(strings.Join(r.document.Authors, ", ")))
-	}
+	d, extent := r.document, r.extent()
 	if r.outline {
-		return strings.Join(append(parts, text.Count(r.document.ChunkCount, "passage"), "#N is the passage DOCUMENT_ID#N"), " · ")
+		extent = []string{text.Count(d.ChunkCount, "passage"), "#N is the passage DOCUMENT_ID#N"}
 	}
-	return strings.Join(append(parts, r.extent()...), " · ")
+	authors := text.OneLine(strings.Join(d.Authors, ", "))
+	about := []string{wire.SourceName(d.SourceType), passage.Day(text.OrEmpty(d.UpdatedAt)), authors}
+	return text.Join(" · ", append(about, extent...)...)
 }
 
 // extent is what was read of the document.
@@ -377,10 +370,7 @@ func (r *reading) extent() (parts []string) {
 	if first.ChunkInd < last.ChunkInd {
 		place = fmt.Sprintf("passages #%d to #%d of %d", first.ChunkInd, last.ChunkInd, r.document.ChunkCount)
 	}
-	if parts = append(parts, place); r.around() != "" {
-		parts = append(parts, r.around())
-	}
-	return parts
+	return append(parts, place, r.around())
 }
 
 // places are the link of the document and, if it was read by another name, its id.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"go.mau.fi/util/exslices"
 
 	"quarry/client"
 	"quarry/client/wire"
@@ -258,24 +259,16 @@ func fileLists(library libraryReport) string {
 	for _, kind := range library.SkippedTypes {
 		types[kind.Type] = kind.Files
 	}
-	if kinds := kindsText(types); kinds != "" {
-		skipped = append(skipped, kinds)
-	}
+	skipped = append(skipped, kindsText(types), leftOutText(library.LeftOut))
 	assumed := listLines("assumed encodings", library.AssumedFiles, firstOf(library.Assumed, skipsShown), func(file wire.AssumedFile) string {
 		return assumedLine(wire.LibraryEvent{Path: file.Path, Encoding: file.Encoding})
 	})
 	taken := listLines("exports", library.TakenFolders, firstOf(library.Taken, skipsShown), func(folder wire.TakenFolder) string {
 		return takenLine(wire.LibraryEvent{Path: folder.Path, Kind: folder.Kind})
 	})
-	if left := leftOutText(library.LeftOut); left != "" {
-		skipped = append(skipped, left)
-	}
 	for _, lines := range [][]string{taken, assumed, skipped} {
-		for i, line := range lines {
-			if i == 0 {
-				b.WriteString("\n")
-			}
-			b.WriteString(printable(line) + "\n")
+		if list := text.Join("\n", exslices.CastFunc(lines, printable)...); list != "" {
+			b.WriteString("\n" + list + "\n")
 		}
 	}
 	return b.String()

@@ -30,7 +30,7 @@ func (b *Blocks) Block(r wire.SearchResult, excerpt string) string {
 		head[0] = "same document " + number
 	}
 	var block strings.Builder
-	block.WriteString("[" + Citation(r) + "] " + strings.Join(head, " · ") + "\n")
+	block.WriteString("[" + Citation(r) + "] " + text.Join(" · ", head...) + "\n")
 	id, _, _ := wire.SplitRef(r.ShortestRef())
 	if place := text.OneLine(cmp.Or(id, r.DocumentID, text.OrEmpty(r.Link))); place != "" && !again {
 		block.WriteString(place + number + "\n")
@@ -66,11 +66,9 @@ func (b *Blocks) head(r wire.SearchResult) []string {
 	if _, heading, below := strings.Cut(headed(r), " › "); below && parts[0] == "" {
 		parts = append(parts, heading)
 	}
-	if related := Related(r); related != "" {
-		parts = append(parts, related)
-	}
+	lines := ""
 	if len(r.Lines) == 2 {
-		parts = append(parts, fmt.Sprintf("lines %d-%d", r.Lines[0], r.Lines[1]))
+		lines = fmt.Sprintf("lines %d-%d", r.Lines[0], r.Lines[1])
 	}
-	return parts
+	return append(parts, Related(r), lines)
 }
