@@ -42,8 +42,7 @@ func (w *write) Begin(tx sqldb.Source) (replaced func(int, index.Document), err 
 // Prepare implements Written.
 func (w *write) Prepare(tx sqldb.Source, plan *Plan) (err error) {
 	var added []index.Document
-	for n := range plan.Items {
-		i := &plan.Items[n]
+	for _, i := range plan.Items {
 		if i.Old != nil && i.Old.Number == 0 {
 			return i.Old.Cause // its chunks are not known
 		}
@@ -80,8 +79,7 @@ func (w *write) Store(tx *sqldb.Tx, plan *Plan, _ State) error {
 	var gone []int64
 	var added []string // ids of documents that may have been removed before
 	var changes, analysed, replaced [][]any
-	for n := range plan.Items {
-		i := &plan.Items[n]
+	for n, i := range plan.Items {
 		if i.Keep {
 			continue
 		}

@@ -23,13 +23,13 @@ type Item struct {
 
 // Plan is what changes do to the documents that are stored.
 type Plan struct {
-	Items   []Item
+	Items   []*Item
 	Written index.Written
 }
 
 // Nothing reports whether the plan changes nothing.
 func (p *Plan) Nothing() bool {
-	return !slices.ContainsFunc(p.Items, func(i Item) bool { return !i.Keep })
+	return !slices.ContainsFunc(p.Items, func(i *Item) bool { return !i.Keep })
 }
 
 // plannedAtOnce bounds the documents that Plan has in memory beside those of the changes.
@@ -50,12 +50,12 @@ func (r *Reader) Plan(changes []Change, replaced replacing) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Items: make([]Item, len(changes))}
+	p := &Plan{Items: make([]*Item, len(changes))}
 	owned := map[string]string{}
 	var examined, compared []int
 	for n, c := range changes {
-		i := &p.Items[n]
-		*i = Item{Change: c, Old: found[c.ID]}
+		i := &Item{Change: c, Old: found[c.ID]}
+		p.Items[n] = i
 		if c.Put != nil {
 			i.Hash = Hash(c.Put)
 		}
@@ -105,7 +105,7 @@ func (p *Plan) keepSound(r *Reader, numbers []int) (changed []int, err error) {
 	damaged := map[string]bool{}
 	err = r.Examine(p.rows(numbers), func(damage index.Damage) { damaged[damage.ID] = true })
 	for _, n := range numbers {
-		i := &p.Items[n]
+		i := p.Items[n]
 		i.Unread = damaged[i.ID]
 		if i.Keep = !i.Unread && sameHead(i.Hash, i.Old.Hash); !i.Keep {
 			changed = append(changed, n)
@@ -126,7 +126,7 @@ func (p *Plan) compare(r *Reader, numbers []int, replaced replacing) error {
 		return err
 	}
 	for at, n := range numbers {
-		i, old := &p.Items[n], documents[at]
+		i, old := p.Items[n], documents[at]
 		i.Unread = i.Unread || i.Old.Damaged || Damaged(old.Chunks, 0) != nil
 		switch {
 		case i.Patches != nil && i.Old.Damaged:
@@ -147,8 +147,8 @@ func (p *Plan) compare(r *Reader, numbers []int, replaced replacing) error {
 }
 
 func (p *Plan) count() {
-	for n := range p.Items {
-		switch i := &p.Items[n]; {
+	for _, i := range p.Items {
+		switch {
 		case i.Keep && i.Put != nil:
 			p.Written.Unchanged++
 		case i.Keep:

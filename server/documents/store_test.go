@@ -251,7 +251,7 @@ func TestLostRowNumber(t *testing.T) {
 	x := open(t, t.TempDir())
 	defer func() { _ = x.Close() }()
 	whole := Canonical(page("a", "walrus"))
-	lost := &Plan{Items: []Item{{Change: Change{ID: whole.ID, Put: &whole}, Old: new(Row), Hash: Hash(&whole)}}}
+	lost := &Plan{Items: []*Item{{Change: Change{ID: whole.ID, Put: &whole}, Old: new(Row), Hash: Hash(&whole)}}}
 	err := x.Change(t.Context(), func(tx *sqldb.Tx) { tx.Fail(x.put(tx, lost, State{})) })
 	if err != nil {
 		t.Fatal(err)

@@ -316,9 +316,9 @@ func cursorsChange(tx sqldb.Source, cursors map[string]string) (bool, error) {
 
 // stored returns the rows of documents that were stored before.
 func (p *Plan) stored() (rows []*Row) {
-	for n := range p.Items {
-		if old := p.Items[n].Old; old != nil {
-			rows = append(rows, old)
+	for _, i := range p.Items {
+		if i.Old != nil {
+			rows = append(rows, i.Old)
 		}
 	}
 	return rows
@@ -327,17 +327,17 @@ func (p *Plan) stored() (rows []*Row) {
 // verify returns ErrOvertaken unless all documents are as they were when the plan was made.
 func (p *Plan) verify(from *Reader) error {
 	ids := make([]string, len(p.Items))
-	for n := range p.Items {
-		ids[n] = p.Items[n].ID
+	for n, i := range p.Items {
+		ids[n] = i.ID
 	}
 	found, err := from.Find(ids)
 	if err != nil {
 		return err
 	}
-	for n := range p.Items {
-		now, old := found[ids[n]], p.Items[n].Old
-		if (now == nil) != (old == nil) || now != nil &&
-			(now.Number != old.Number || !slices.Equal(now.Hash, old.Hash)) {
+	for _, i := range p.Items {
+		now := found[i.ID]
+		if (now == nil) != (i.Old == nil) || now != nil &&
+			(now.Number != i.Old.Number || !slices.Equal(now.Hash, i.Old.Hash)) {
 			return ErrOvertaken
 		}
 	}

@@ -10,8 +10,8 @@ import (
 
 // Pack packs the chunks that are stored anew. It takes most of the time of a write.
 func (p *Plan) Pack(ctx context.Context, packer *Packer) (err error) {
-	for n := range p.Items {
-		if i := &p.Items[n]; !i.Keep && i.Put != nil && !i.SameText {
+	for _, i := range p.Items {
+		if !i.Keep && i.Put != nil && !i.SameText {
 			if i.Groups, err = packer.PackChunks(ctx, shortLinks(i.Put)); err != nil {
 				return err
 			}
@@ -27,8 +27,7 @@ func (s *Tables) put(tx *sqldb.Tx, plan *Plan, before State) error {
 		return err
 	}
 	rows, number, added := Rows{Packer: s.Packer}, max(before.Generation, end-1), false // older versions counted writes
-	for n := range plan.Items {
-		i := &plan.Items[n]
+	for _, i := range plan.Items {
 		if i.Keep {
 			continue
 		}

@@ -24,9 +24,6 @@ type Readers struct {
 	limit time.Duration // for each document, without what its size adds
 }
 
-// ReadLimit is how long a document may take to read where the configuration does not say.
-const ReadLimit = 10 * time.Second
-
 // NewReaders returns readers that run program with ServeReaders. A document may take limit, and a second more for each
 // MB.
 func NewReaders(program worker.Program, limit time.Duration) *Readers {

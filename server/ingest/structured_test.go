@@ -47,7 +47,7 @@ func newTestReaders(t testing.TB) *Readers {
 	t.Helper()
 	program, err := os.Executable()
 	must(t, err)
-	readers := NewReaders(worker.Program{Path: program, Arguments: []string{asReader, t.TempDir()}}, ReadLimit)
+	readers := NewReaders(worker.Program{Path: program, Arguments: []string{asReader, t.TempDir()}}, 10*time.Second)
 	t.Cleanup(readers.Close)
 	return readers
 }

@@ -210,11 +210,11 @@ func planOf(c *documents.Changes) *documents.Plan {
 	p := new(documents.Plan)
 	for i := range c.Put {
 		put := &c.Put[i]
-		p.Items = append(p.Items, documents.Item{Change: documents.Change{ID: put.ID, Put: &put.Document},
+		p.Items = append(p.Items, &documents.Item{Change: documents.Change{ID: put.ID, Put: &put.Document},
 			Old: new(documents.Row), SameText: put.AccessAlone && documents.Damaged(put.Chunks, 0) == nil})
 	}
 	for _, id := range c.Removed {
-		p.Items = append(p.Items, documents.Item{Change: documents.Change{ID: id}, Old: new(documents.Row)})
+		p.Items = append(p.Items, &documents.Item{Change: documents.Change{ID: id}, Old: new(documents.Row)})
 	}
 	return p
 }

@@ -34,8 +34,7 @@ func (x *Index) followTo(ctx context.Context, plan *documents.Plan, gone map[str
 	w := &writer{x: x, changes: len(plan.Items)}
 	err := x.Commit(ctx, func(tx sqldb.Source) error {
 		_, _ = w.Begin(tx)
-		for n := range plan.Items {
-			i := &plan.Items[n]
+		for n, i := range plan.Items {
 			delta, known := gone[i.ID]
 			if !known && i.SameText {
 				delta, known = segment.DeltaOf(*i.Put), true

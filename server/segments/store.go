@@ -22,7 +22,7 @@ func (w *writer) Store(tx *sqldb.Tx, plan *documents.Plan, before documents.Stat
 
 // storeDeletes marks the documents that are replaced or removed in the segments where they are live.
 func (w *writer) storeDeletes(tx *sqldb.Tx, manifest int64, plan *documents.Plan) error {
-	if !slices.ContainsFunc(plan.Items, func(i documents.Item) bool { return i.Old != nil && !i.Keep }) {
+	if !slices.ContainsFunc(plan.Items, func(i *documents.Item) bool { return i.Old != nil && !i.Keep }) {
 		return nil
 	}
 	current, err := w.x.states.acquire(tx.Source(), manifest)

@@ -65,8 +65,7 @@ func (w *writer) Prepare(tx sqldb.Source, plan *documents.Plan) (err error) {
 		w.x.builders.Put(builder)
 	}()
 	var list []*index.Document
-	for n := range plan.Items {
-		i := &plan.Items[n]
+	for _, i := range plan.Items {
 		if i.Keep || i.Put == nil {
 			continue
 		}
