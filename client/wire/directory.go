@@ -1,8 +1,10 @@
 package wire
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"quarry/internal/text"
@@ -213,32 +215,29 @@ type CodedError struct {
 
 // StatusOf returns the status that is sent with an error code; an unknown code is an internal error.
 func StatusOf(code string) int {
-	for status, codes := range map[int]string{
-		http.StatusUnauthorized: "UNAUTHENTICATED INVALID_TOKEN TOKEN_EXPIRED CREDENTIAL_EXPIRED",
-		http.StatusForbidden: "CSRF_FAILURE SESSION_EXPIRED SESSION_TERMINATED SESSION_UNRECOGNIZED UNAUTHORIZED " +
-			"INSUFFICIENT_PERMISSIONS ADMIN_ONLY REGISTRATION_DISABLED EE_REQUIRED SINGLE_TENANT_ONLY ENV_VAR_GATED " +
-			"DEPLOYMENT_UNSUPPORTED TRIAL_INVITE_LIMIT_EXCEEDED",
-		http.StatusBadRequest: "BAD_REQUEST VALIDATION_ERROR INVALID_INPUT MISSING_REQUIRED_FIELD QUERY_REJECTED " +
-			"CONNECTOR_VALIDATION_FAILED CREDENTIAL_INVALID INVALID_REQUEST",
-		http.StatusConflict:              "CONFLICT DUPLICATE_RESOURCE SKILL_NAME_CONFLICT " + CodeTenantNotEmpty,
-		http.StatusGone:                  "GONE",
-		http.StatusTooManyRequests:       "RATE_LIMITED",
-		http.StatusPaymentRequired:       "SEAT_LIMIT_EXCEEDED FEATURE_NOT_AVAILABLE SUBSCRIPTION_INACTIVE",
-		http.StatusRequestEntityTooLarge: "PAYLOAD_TOO_LARGE",
-		http.StatusNotImplemented:        "NOT_IMPLEMENTED",
-		http.StatusBadGateway:            "BAD_GATEWAY LLM_PROVIDER_ERROR HOOK_EXECUTION_FAILED",
-		http.StatusServiceUnavailable:    "SERVICE_UNAVAILABLE",
-		http.StatusGatewayTimeout:        "GATEWAY_TIMEOUT",
-	} {
-		if text.IsAmong(code, codes) {
-			return status
-		}
-	}
 	if strings.HasSuffix(code, "NOT_FOUND") {
 		return http.StatusNotFound
 	}
-	return http.StatusInternalServerError
+	row, _ := statuses(code)
+	status, _ := strconv.Atoi(row)
+	return cmp.Or(status, http.StatusInternalServerError)
 }
+
+var statuses = text.Table(`400: BAD_REQUEST VALIDATION_ERROR INVALID_INPUT MISSING_REQUIRED_FIELD QUERY_REJECTED
+	400: CONNECTOR_VALIDATION_FAILED CREDENTIAL_INVALID INVALID_REQUEST
+	401: UNAUTHENTICATED INVALID_TOKEN TOKEN_EXPIRED CREDENTIAL_EXPIRED
+	402: SEAT_LIMIT_EXCEEDED FEATURE_NOT_AVAILABLE SUBSCRIPTION_INACTIVE
+	403: CSRF_FAILURE SESSION_EXPIRED SESSION_TERMINATED SESSION_UNRECOGNIZED UNAUTHORIZED INSUFFICIENT_PERMISSIONS
+	403: ADMIN_ONLY REGISTRATION_DISABLED EE_REQUIRED SINGLE_TENANT_ONLY ENV_VAR_GATED DEPLOYMENT_UNSUPPORTED
+	403: TRIAL_INVITE_LIMIT_EXCEEDED
+	409: CONFLICT DUPLICATE_RESOURCE SKILL_NAME_CONFLICT TENANT_NOT_EMPTY
+	410: GONE
+	413: PAYLOAD_TOO_LARGE
+	429: RATE_LIMITED
+	501: NOT_IMPLEMENTED
+	502: BAD_GATEWAY LLM_PROVIDER_ERROR HOOK_EXECUTION_FAILED
+	503: SERVICE_UNAVAILABLE
+	504: GATEWAY_TIMEOUT`)
 
 // DetailError is the body of an error without a code.
 type DetailError struct {
