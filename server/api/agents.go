@@ -2,7 +2,6 @@ package api
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -26,11 +25,8 @@ const permissionViewer = "VIEWER"
 func personas(c *call) (any, error) {
 	c.boolean("include_deleted", false) // deleted agents are not kept
 	wanted := c.numbers("persona_ids")
-	if err := c.failure(); err != nil {
-		return nil, err
-	}
 	agents, err := c.directory.Agents()
-	if err != nil {
+	if err := cmp.Or(c.failure(), err); err != nil {
 		return nil, err
 	}
 	if wanted != nil {
@@ -43,11 +39,8 @@ func personas(c *call) (any, error) {
 func agentPage(c *call) (any, error) {
 	const usual, most, lastPage = 10, 1000, 1 << 30
 	number, size := c.wholeOr("page_num", 0, 0, lastPage), c.wholeOr("page_size", usual, 1, most)
-	if err := c.failure(); err != nil {
-		return nil, err
-	}
 	agents, err := c.directory.Agents()
-	if err != nil {
+	if err := cmp.Or(c.failure(), err); err != nil {
 		return nil, err
 	}
 	start := min(number*size, len(agents))
@@ -186,16 +179,9 @@ func removePersona(c *call) (any, error) {
 	return nil, c.directory.RemoveAgent(agent.ID)
 }
 
-// agentParts are what an agent refers to, as ids that are not looked up yet.
-type agentParts struct {
-	sets               []int
-	files              []string
-	nodes              []json.RawMessage
-	regrouped, refiled bool // groups, and files, are given
-}
-
-// readAgent reads an agent. Audience, files, priority and whether it is public stay as they are if they are not given.
-func readAgent(f *fields, agent directory.Agent) (directory.Agent, agentParts) {
+// readAgent reads an agent, and checks the ids of what it refers to. Audience, files, priority and whether it is public
+// stay as they are if they are not given.
+func readAgent(f *fields, agent directory.Agent) directory.Agent {
 	agent.Name, agent.Description = f.requireText("name", 1, longestLabel), f.textOf("description", longestPrompt)
 	agent.SystemPrompt, agent.TaskPrompt = f.textOf("system_prompt", longestPrompt), f.textOf("task_prompt", longestPrompt)
 	agent.Public, agent.WithoutDate = f.boolean("is_public", agent.Public), !f.boolean("datetime_aware", true)
@@ -214,19 +200,20 @@ func readAgent(f *fields, agent directory.Agent) (directory.Agent, agentParts) {
 	if _, given := f.given("users"); given {
 		agent.Audience.Users = f.texts("users")
 	}
-	parts := agentParts{sets: f.numbers("document_set_ids"), files: f.texts("user_file_ids"), nodes: f.list("hierarchy_node_ids")}
-	if _, parts.regrouped = f.given("groups"); parts.regrouped {
+	if _, given := f.given("groups"); given {
 		agent.Audience.Groups = f.numbers("groups")
 	}
-	_, parts.refiled = f.given("user_file_ids")
+	f.numbers("document_set_ids")
+	f.texts("user_file_ids")
+	f.list("hierarchy_node_ids")
 	f.numbers("label_ids") // of which this server has none
 	f.numbers("tool_ids")  // every agent searches
-	return agent, parts
+	return agent
 }
 
 // readAgent reads an agent from the body, with what it refers to.
 func (c *call) readAgent(known directory.Agent) (directory.Agent, error) {
-	agent, parts := readAgent(c.fields, known)
+	agent := readAgent(c.fields, known)
 	if err := c.failure(); err != nil {
 		return agent, err
 	}
@@ -234,23 +221,23 @@ func (c *call) readAgent(known directory.Agent) (directory.Agent, error) {
 	if !c.who.Admin && (agent.Public && !known.Public || moved) {
 		return agent, forbidden("Only an administrator makes an agent public or sets its display_priority.")
 	}
-	if len(parts.nodes) > 0 { // without them the agent would search more than intended
-		return agent, coded("NOT_FOUND", "Hierarchy node %s not found", clip(string(parts.nodes[0])))
+	if nodes := c.list("hierarchy_node_ids"); len(nodes) > 0 { // without them the agent would search more than intended
+		return agent, coded("NOT_FOUND", "Hierarchy node %s not found", clip(string(nodes[0])))
 	}
 	err := c.storedIDs(agent.Documents)
 	if err != nil {
 		return agent, err
 	}
-	if agent.DocumentSets, err = c.setsByID(parts.sets); err != nil {
+	if agent.DocumentSets, err = c.setsByID(c.numbers("document_set_ids")); err != nil {
 		return agent, err
 	}
-	if parts.regrouped {
+	if _, given := c.given("groups"); given {
 		if err := c.ownGroups(agent.Audience.Groups); err != nil {
 			return agent, err
 		}
 	}
-	if parts.refiled {
-		agent.Files, err = c.filesOfAgent(agent.Files, parts.files)
+	if _, given := c.given("user_file_ids"); given {
+		agent.Files, err = c.filesOfAgent(agent.Files, c.texts("user_file_ids"))
 	}
 	return agent, err
 }

@@ -79,11 +79,8 @@ func noModel() failure { return message("No default LLM model found") }
 
 // invalid is the refusal of a malformed request, in the format of Onyx's validation errors, which clients parse.
 func invalid(problems ...problem) failure {
-	noun := "errors"
-	if len(problems) == 1 {
-		noun = "error"
-	}
-	summary := fmt.Sprintf("%d validation %s: %s", len(problems), noun, strings.Join(mapped(problems, problem.String), " "))
+	summary := fmt.Sprintf("%d validation %s: %s", len(problems), text.Plural(len(problems), "error"),
+		strings.Join(mapped(problems, problem.String), " "))
 	return failure{status: http.StatusUnprocessableEntity, code: "VALIDATION_ERROR", detail: summary,
 		body: wire.ValidationError{StatusCode: http.StatusUnprocessableEntity, Message: summary}}
 }

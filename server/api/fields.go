@@ -157,10 +157,7 @@ func (f *fields) text(raw json.RawMessage, least, most int, where ...any) string
 
 // plural writes no separators between thousands, as pydantic.
 func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return strconv.Itoa(n) + " " + noun + "s"
+	return strconv.Itoa(n) + " " + text.Plural(n, noun)
 }
 
 // requireText reads a string that must be given, of least to most characters.

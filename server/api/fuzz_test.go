@@ -118,16 +118,16 @@ func FuzzPersona(f *testing.F) {
 	f.Cleanup(func() { _ = d.Close() })
 	f.Fuzz(func(t *testing.T, body []byte) {
 		fields := objectFields(body)
-		agent, parts := readAgent(fields, directory.Agent{})
+		agent := readAgent(fields, directory.Agent{})
 		if err := fields.failure(); err != nil {
 			refusal(t, err)
 			return
 		}
 		within(t, "the name", agent.Name, longestLabel)
 		within(t, "the prompt", agent.SystemPrompt, longestPrompt)
-		if len(agent.Documents)+len(agent.Audience.Users)+len(agent.Audience.Groups)+len(parts.sets)+len(parts.files) > 5*maxListItems {
-			t.Errorf("%d documents, %d users, %d groups, %d sets", len(agent.Documents), len(agent.Audience.Users),
-				len(agent.Audience.Groups), len(parts.sets))
+		if len(agent.Documents)+len(agent.Audience.Users)+len(agent.Audience.Groups)+len(fields.numbers("document_set_ids"))+
+			len(fields.texts("user_file_ids")) > 5*maxListItems {
+			t.Errorf("%d documents, %d users, %d groups", len(agent.Documents), len(agent.Audience.Users), len(agent.Audience.Groups))
 		}
 		added, err := d.In(t.Context(), directory.DefaultTenant).AddAgent(agent)
 		if err != nil {

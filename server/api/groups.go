@@ -128,11 +128,8 @@ func minimalGroups(c *call) (any, error) {
 // listGroups reads the groups that a request asks for.
 func (c *call) listGroups() ([]directory.Group, error) {
 	withDefault := c.boolean("include_default", false)
-	if err := c.failure(); err != nil {
-		return nil, err
-	}
 	groups, err := c.directory.Groups()
-	if err != nil || !withDefault {
+	if err := cmp.Or(c.failure(), err); err != nil || !withDefault {
 		return groups, err
 	}
 	users, err := c.directory.Users()
