@@ -49,7 +49,7 @@ func unknown(knows func(field.Field) bool, filters *wire.Filters) (rows []field.
 
 // prepare returns the request that the server can answer. The server's features are only asked for when they matter.
 func (c *Client) prepare(ctx context.Context, asked wire.SearchRequest) (outgoing, error) {
-	asked = withCutoff(asked, now())
+	asked = withCutoff(asked, time.Now())
 	o := outgoing{asked: asked, request: asked}
 	if !isExtended(asked.Filters, asked.ExcludeFilters) && !asked.WithoutModel() {
 		return o, nil
@@ -86,11 +86,6 @@ func (c *Client) otherSources(ctx context.Context, named, excluded []string) (ot
 	}
 	others = slices.DeleteFunc(slices.Clone(named), func(source string) bool { return slices.Contains(excluded, source) })
 	return others, len(others) == 0
-}
-
-// emptyResponse is the response to a search that has no source left.
-func (c *Client) emptyResponse(o outgoing) (*wire.SearchResponse, error) {
-	return c.complete(&searchEnvelope{Results: new([]wire.SearchResult{})}, o)
 }
 
 // prepareChat returns the question without filters that the server does not know, and with the sources that it shall
@@ -204,7 +199,8 @@ func adapt(response *wire.SearchResponse, request wire.SearchRequest) {
 	if request.TimeUntil != nil {
 		until := request.TimeUntil.Time
 		response.Results = slices.DeleteFunc(response.Results, func(r wire.SearchResult) bool {
-			return !updatedBy(r, until)
+			updated := updatedAt(r)
+			return updated.IsZero() || updated.After(until)
 		})
 	}
 	if n := request.NumResults; n != nil && *n > 0 && len(response.Results) > *n {
@@ -223,12 +219,6 @@ func setPlaces(results []wire.SearchResult) {
 		}
 		r.Place = field.PlaceOf(r.SourceType, text.OrEmpty(r.Link), metadata)
 	}
-}
-
-// updatedBy reports whether a result has a date and was last changed at until or before.
-func updatedBy(result wire.SearchResult, until time.Time) bool {
-	updated := updatedAt(result)
-	return !updated.IsZero() && !updated.After(until)
 }
 
 // ignored returns notes about the filters of a request that a bare Onyx ignores.

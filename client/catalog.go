@@ -272,7 +272,7 @@ func (c *Client) Counts(ctx context.Context, id field.ID) map[string]int {
 // Facets counts the documents that match the filters of a request, by field; its query is ignored. A bare Onyx has no
 // such route: NotAvailable.
 func (c *Client) Facets(ctx context.Context, request wire.SearchRequest) (*wire.FacetCounts, error) {
-	request = withCutoff(request, now())
+	request = withCutoff(request, time.Now())
 	if isExtended(request.Filters, request.ExcludeFilters) {
 		features, err := c.extensions(ctx)
 		if err != nil {
@@ -308,7 +308,7 @@ func (c *Client) Facets(ctx context.Context, request wire.SearchRequest) (*wire.
 
 func setTime(query url.Values, name string, moment *wire.Time) {
 	if moment != nil {
-		query.Set(name, moment.UTC().Format(timeFormat))
+		query.Set(name, moment.UTC().Format(time.RFC3339Nano))
 	}
 }
 

@@ -28,7 +28,7 @@ func contractTypes() map[string]any {
 		"onyx/document-set.json":           []wire.DocumentSet{},
 		"onyx/document-size-info.json":     wire.DocumentSize{},
 		"onyx/federated.json":              []wire.FederatedConnection{},
-		"onyx/federated-oauth-status.json": []wire.FederatedLogin{},
+		"onyx/federated-oauth-status.json": []federatedLogin{},
 		"onyx/health.json":                 wire.Status{},
 		"onyx/indexed-sources.json":        wire.IndexedSources{},
 		"onyx/ingestion-request.json":      wire.IngestionRequest{},
@@ -336,4 +336,15 @@ func TestAdditionsByName(t *testing.T) {
 			t.Errorf("%T has the keys\n%q, promised are\n%q", test.typ, got, want)
 		}
 	}
+}
+
+// federatedLogin is one row of GET /federated/oauth-status: whether the caller signed in to a source that is searched
+// at query time. Without signing in it has no results.
+type federatedLogin struct {
+	ConnectorID    int     `json:"federated_connector_id"`
+	Source         string  `json:"source"`
+	Name           string  `json:"name"`
+	HasToken       bool    `json:"has_oauth_token"`
+	TokenExpiresAt *string `json:"oauth_token_expires_at"`
+	AuthorizeURL   *string `json:"authorize_url"` // where to sign in
 }

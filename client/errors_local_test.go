@@ -32,7 +32,7 @@ func TestErrorsOfALibrarySpeakOfNoServer(t *testing.T) {
 }
 
 func TestWhatMakesNoSenseAsAFilterIsNamed(t *testing.T) {
-	query := ParseQuery(`deploy since:2026-02-30 within:99999999999d tag:team source: http://x ratio:3 source:slack`, now())
+	query := ParseQuery(`deploy since:2026-02-30 within:99999999999d tag:team source: http://x ratio:3 source:slack`, time.Now())
 	if got := strings.Join(query.Unread, " "); got != "since:2026-02-30 within:99999999999d tag:team" {
 		t.Errorf("unread %q", got)
 	}

@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -260,20 +261,14 @@ func (a *answer) notJSON(err error) *Error {
 	case errors.Is(err, errNoResults):
 		what = fmt.Sprintf("JSON that does not match this request (%s)", err)
 	case errors.As(err, &shape):
-		what = fmt.Sprintf("JSON that does not match this request (unexpected %s in %s)", shape.Value, shapeName(shape))
+		what = fmt.Sprintf("JSON that does not match this request (unexpected %s in %s)",
+			shape.Value, cmp.Or(clip(shape.Field), "the response"))
 	case media != "" && media != wire.MediaTypeJSON && media != wire.MediaTypeNDJSON:
 		what = fmt.Sprintf("a response that is not JSON but %s (%s)", clip(media), shorten(err.Error()))
 	}
 	e := a.unusable(what)
 	e.cause = err
 	return e
-}
-
-func shapeName(shape *wire.UnmarshalTypeError) string {
-	if shape.Field != "" {
-		return clip(shape.Field)
-	}
-	return "the response"
 }
 
 // decode reads the body as JSON and sanitises every string in it.

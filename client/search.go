@@ -20,10 +20,6 @@ import (
 
 const searchPath = "/search"
 
-const timeFormat = time.RFC3339Nano
-
-func now() time.Time { return time.Now() }
-
 // Search runs a search. The response is complete for every server: unsupported fields are empty, the results obey
 // NumResults and TimeUntil, and Notes lists ignored filters.
 func (c *Client) Search(ctx context.Context, request wire.SearchRequest) (*wire.SearchResponse, error) {
@@ -69,7 +65,7 @@ func (c *Client) search(ctx context.Context, request wire.SearchRequest, report 
 		return nil, nil, err
 	}
 	if o.nothing {
-		if response, err = c.emptyResponse(o); err == nil {
+		if response, err = c.complete(&searchEnvelope{Results: new([]wire.SearchResult{})}, o); err == nil {
 			report(wire.SearchEvent{Type: wire.EventFinal, Response: response})
 		}
 		return []byte(`{"results":[]}`), response, err

@@ -12,10 +12,8 @@ import (
 	"syscall"
 )
 
-const groupAndOthers = 0o077
-
 func factsOf(path string, info fs.FileInfo) fileFacts {
-	facts := fileFacts{mode: info.Mode(), othersRead: info.Mode().Perm()&groupAndOthers&0o044 != 0}
+	facts := fileFacts{mode: info.Mode(), othersRead: info.Mode().Perm()&0o044 != 0}
 	facts.othersWrite = othersCanWrite(info)
 	// A link is followed: what counts is where the file lies.
 	if target, err := filepath.EvalSymlinks(path); err == nil {
@@ -29,7 +27,7 @@ func factsOf(path string, info fs.FileInfo) fileFacts {
 }
 
 func othersCanWrite(info fs.FileInfo) bool {
-	if info.Mode().Perm()&groupAndOthers&0o022 != 0 {
+	if info.Mode().Perm()&0o022 != 0 {
 		return true
 	}
 	owner, ok := info.Sys().(*syscall.Stat_t)

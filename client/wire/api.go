@@ -146,7 +146,7 @@ type Persona struct {
 	DisplayPriority             *int             `json:"display_priority"`
 	IsFeatured                  bool             `json:"is_featured"`
 	BuiltinPersona              bool             `json:"builtin_persona"`
-	Labels                      []Label          `json:"labels"`
+	Labels                      []Named          `json:"labels"`
 	Owner                       *Owner           `json:"owner"`
 	OwnerGroup                  *Named           `json:"owner_group"`
 	UserPermission              *string          `json:"user_permission"`
@@ -234,12 +234,6 @@ type StarterMessage struct {
 	Message string `json:"message"`
 }
 
-// Label is a named label of an agent.
-type Label struct {
-	ID   int    `json:"id"`
-	Name string `json:"name"`
-}
-
 // Named is a reference by number and name.
 type Named struct {
 	ID   int    `json:"id"`
@@ -280,17 +274,6 @@ type FederatedConnection struct {
 	Name     string `json:"name"`
 	Source   string `json:"source"`
 	Entities any    `json:"entities,omitempty"`
-}
-
-// FederatedLogin is one row of GET /federated/oauth-status: whether the caller signed in to a source that is searched
-// at query time. Without signing in it has no results.
-type FederatedLogin struct {
-	ConnectorID    int     `json:"federated_connector_id"`
-	Source         string  `json:"source"`
-	Name           string  `json:"name"`
-	HasToken       bool    `json:"has_oauth_token"`
-	TokenExpiresAt *string `json:"oauth_token_expires_at"`
-	AuthorizeURL   *string `json:"authorize_url"` // where to sign in
 }
 
 // Connector is a connector as GET /manage/connector lists it. The keys of Config depend on the source.

@@ -68,12 +68,6 @@ type UserGroupChange struct {
 	CCPairIDs []int    `json:"cc_pair_ids"`
 }
 
-// UserGroupRename is the body of PATCH /manage/admin/user-group/rename.
-type UserGroupRename struct {
-	ID   int    `json:"id"`
-	Name string `json:"name"`
-}
-
 // IngestedDocument is a posted document in a list.
 type IngestedDocument struct {
 	ID    string  `json:"document_id"`

@@ -136,7 +136,7 @@ func eachNil(v reflect.Value, path string, visit func(path string)) {
 func TestFieldsHaveNames(t *testing.T) {
 	t.Parallel()
 	for _, value := range []any{SearchRequest{}, SearchResponse{}, SearchEvent{}, Me{}, Version{}, Status{}, AuthType{},
-		FullPersona{}, PersonaPage{}, FederatedLogin{}, Connector{}, DocumentSet{}, IndexedSources{}, ConnectorStatus{}, ValidTags{}, DocumentSize{},
+		FullPersona{}, PersonaPage{}, Connector{}, DocumentSet{}, IndexedSources{}, ConnectorStatus{}, ValidTags{}, DocumentSize{},
 		ChunkInfo{}, DocumentChunks{}, Suggestions{}, FacetCounts{}, AddRequest{}, SyncRequest{}, RemoveRequest{},
 		LibraryEvent{}, LibraryStatus{}, IngestionRequest{}, IngestionResponse{}, NewAccessToken{}, AccessTokenRequest{},
 		CodedError{}, DetailError{}, ValidationError{}, MessageError{}} {

@@ -91,7 +91,7 @@ func (c *call) describeAgents(agents []directory.Agent) ([]wire.Persona, error) 
 				return !slices.ContainsFunc(a.DocumentSets, func(set directory.DocumentSet) bool { return set.ID == known.ID })
 			}),
 			AttachedDocumentCount: scopes[a.ID].attached, KnowledgeSources: listed(scopes[a.ID].sources),
-			IsPublic: a.Public, IsListed: a.Listed, DisplayPriority: a.DisplayPriority, BuiltinPersona: a.Builtin, Labels: []wire.Label{},
+			IsPublic: a.Public, IsListed: a.Listed, DisplayPriority: a.DisplayPriority, BuiltinPersona: a.Builtin, Labels: []wire.Named{},
 			Permissions: map[string]any{}, UserPermission: &permission,
 		}
 		if len(a.Files) > 0 {
@@ -261,7 +261,7 @@ func (c *call) filesOfAgent(known []directory.File, wanted []string) (files []di
 }
 
 // noLabels answers GET /persona/labels: agents have none here.
-func noLabels(*call) (any, error) { return []wire.Label{}, nil }
+func noLabels(*call) (any, error) { return []wire.Named{}, nil }
 
 // The tool that every agent uses.
 const (

@@ -109,8 +109,8 @@ func New(options Options) *Server {
 	return &Server{
 		Options: options, incognito: chat.NewIncognito(options.Now, guard.Log(options.Log, "forget incognito sessions")),
 		heartbeat: heartbeat, stopCheck: stopCheck,
-		measures: sync.OnceValue(newMeasures), timeouts: defaultTimeouts(), slots: newSlots(),
-		counted: newCounted(), cache: pipeline.NewCache(),
+		measures: sync.OnceValue(newMeasures), slots: newSlots(), counted: newCounted(), cache: pipeline.NewCache(),
+		timeouts: timeouts{body: 30 * time.Second, longBody: 2 * time.Minute, refused: time.Second, answer: 30 * time.Second},
 	}
 }
 

@@ -198,7 +198,7 @@ func requestTypes() map[string]any {
 		"POST /manage/credential":               wire.CredentialRequest{},
 		"POST /manage/admin/document-set":       wire.DocumentSetRequest{},
 		"POST /manage/admin/user-group":         wire.UserGroupRequest{},
-		"PATCH /manage/admin/user-group/rename": wire.UserGroupRename{},
+		"PATCH /manage/admin/user-group/rename": wire.Named{},
 		"PATCH /manage/admin/user-group/{id}":   wire.UserGroupChange{},
 		"POST /persona":                         wire.PersonaRequest{},
 		"POST /library/add":                     wire.AddRequest{},
@@ -249,7 +249,7 @@ func responses() map[string]any {
 		"PATCH /chat/chat-session/{id}":         (*wire.ChatSessionDetail)(nil), // null
 		"DELETE /chat/delete-chat-session/{id}": (*wire.ChatSessionDetail)(nil),
 		"DELETE /chat/delete-all-chat-sessions": (*wire.ChatSessionDetail)(nil),
-		"GET /persona/labels":                   []wire.Label{}, "PATCH /persona/{id}": wire.FullPersona{}, "GET /tool": []wire.Tool{},
+		"GET /persona/labels":                   []wire.Named{}, "PATCH /persona/{id}": wire.FullPersona{}, "GET /tool": []wire.Tool{},
 		"PATCH /manage/admin/document-set":       (*wire.DocumentSet)(nil),
 		"DELETE /manage/admin/document-set/{id}": (*wire.DocumentSet)(nil),
 		"GET /manage/connector":                  []wire.Connector{}, "GET /manage/connector/{id}": wire.Connector{},

@@ -45,14 +45,11 @@ func libraryFields(r *http.Request) *fields {
 	return f
 }
 
-// progress reports how far work on the library has come.
-type progress func(wire.LibraryEvent)
-
 // work is a request that changes or checks the library, and reports its progress.
 type work struct {
 	*call
 	documents index.Index
-	report    progress
+	report    func(wire.LibraryEvent)
 }
 
 // libraryAdd answers POST /library/add.

@@ -46,7 +46,7 @@ func (q *quota) add(person string, n int) error {
 	defer q.mutex.Unlock()
 	switch {
 	case n > 0 && q.of[person]+n > q.perPerson:
-		return tooManyOpen()
+		return coded("RATE_LIMITED", "Too many of your requests are in progress. Wait for some to finish.").after(retrySoon)
 	case n > 0 && q.all+n > q.inAll:
 		return busy()
 	}
@@ -94,11 +94,6 @@ const retrySoon = "5"
 // busy is the error when the server has no capacity left.
 func busy() failure {
 	return coded("SERVICE_UNAVAILABLE", "The server is busy. Try again later.").after(retrySoon)
-}
-
-// tooManyOpen is the error when the caller has too many requests in progress.
-func tooManyOpen() failure {
-	return coded("RATE_LIMITED", "Too many of your requests are in progress. Wait for some to finish.").after(retrySoon)
 }
 
 // Rate is a number of requests per period. The zero value is no limit.
@@ -204,13 +199,11 @@ func sessionOf(r *http.Request, body []byte) string {
 	var named struct {
 		Session string `json:"chat_session_id"`
 	}
-	if !isChat(r) || wire.Unmarshal(body, &named) != nil || len(named.Session) > longest {
+	if !strings.HasPrefix(r.URL.Path, "/chat/") || wire.Unmarshal(body, &named) != nil || len(named.Session) > longest {
 		return ""
 	}
 	return named.Session
 }
-
-func isChat(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/chat/") }
 
 // admitChange counts a change against the limit of the person, across all tokens. Administrators are not limited.
 func (l *limiter) admitChange(r *http.Request, who directory.Principal) error {
@@ -307,10 +300,6 @@ type timeouts struct {
 	body, longBody time.Duration // for a whole body of up to a megabyte, and of more
 	refused        time.Duration // for the body of a request that is refused before it is read
 	answer         time.Duration // for the caller to read a part of the answer
-}
-
-func defaultTimeouts() timeouts {
-	return timeouts{body: 30 * time.Second, longBody: 2 * time.Minute, refused: time.Second, answer: 30 * time.Second}
 }
 
 // limitRefused bounds how long the connection of a refused request waits for the unread body.

@@ -92,7 +92,9 @@ func queryOf(request wire.SearchRequest) (q query, inScope bool) {
 			filters = append(filters, `-"`+strings.Join(clean, " ")+`"`)
 		}
 	}
-	if left := withoutStopWords(words); len(left)+len(phrases) > 0 {
+	// Slack requires every word in a message.
+	left := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return text.IsStopWord(strings.ToLower(w)) })
+	if len(left)+len(phrases) > 0 {
 		words = left
 	}
 	q.text = strings.Join(slices.Concat(words, phrases, filters), " ")
@@ -152,11 +154,6 @@ func wordsOf(text string) []string {
 		}
 	}
 	return words
-}
-
-// withoutStopWords removes common words: Slack requires every word in a message.
-func withoutStopWords(words []string) []string {
-	return slices.DeleteFunc(slices.Clone(words), func(w string) bool { return text.IsStopWord(strings.ToLower(w)) })
 }
 
 // longest returns the n longest words in their order. They are likely the rarest.
