@@ -71,12 +71,8 @@ func (e explanation) all(in Explained) []string {
 	if in.After != "" {
 		lines = append(lines, paint.Wrap(e.th.Muted.Render("follow-up to “"+paint.Short(in.After, 60)+"”"), e.width)...)
 	}
-	lines = append(lines, "")
-	lines = append(lines, e.queries(in)...)
-	lines = append(lines, e.filters(in)...)
-	lines = append(lines, e.stages(in.Response.Stages, in.Took)...)
-	lines = append(lines, e.notes(in.Response.Notes)...)
-	return append(lines, e.ranks(in.Response)...)
+	return slices.Concat(lines, []string{""}, e.queries(in), e.filters(in), e.stages(in.Response.Stages, in.Took),
+		e.notes(in.Response.Notes), e.ranks(in.Response))
 }
 
 // section is a heading with its lines, or with what is said when there are none.
