@@ -109,23 +109,20 @@ func (k *keys) read() (_ *keyFile, problems []*config.Error, err error) {
 		return nil, nil, err
 	}
 	owners, problems := parseKeys(text, k.path, k.knowsPeople)
-	if checksModes() {
-		if err := checkKeysMode(k.path, mode, owners); err != nil {
-			return nil, nil, err
-		}
+	if err := checkKeysMode(k.path, mode, owners); err != nil {
+		return nil, nil, err
 	}
 	return &keyFile{owners: owners, as: info}, problems, nil
 }
 
 // checkKeysMode rejects a file that others may write, and one with tokens that others may read.
 func checkKeysMode(path string, mode fs.FileMode, owners map[string]owner) error {
-	if mode.Perm()&0o022 != 0 {
-		return startError(fmt.Sprintf("%s can be written by others (mode %04o)", path, mode.Perm()), "run: chmod 600 "+path, nil)
+	if err := keptFromOthers(path, "can be written", mode, 0o022); err != nil {
+		return err
 	}
 	for _, o := range owners {
-		if o.token != "" && mode.Perm()&0o077 != 0 {
-			return startError(fmt.Sprintf("%s contains tokens and can be read by others (mode %04o)", path, mode.Perm()),
-				"run: chmod 600 "+path, nil)
+		if o.token != "" {
+			return keptFromOthers(path, "contains tokens and can be read", mode, 0o077)
 		}
 	}
 	return nil
@@ -276,10 +273,15 @@ func readSecret(path string, most int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if mode.Perm()&0o077 != 0 && checksModes() {
-		return nil, startError(fmt.Sprintf("%s can be read by others (mode %04o)", path, mode.Perm()), "run: chmod 600 "+path, nil)
+	return text, keptFromOthers(path, "can be read", mode, 0o077)
+}
+
+// keptFromOthers returns an error for a file whose mode has one of some bits.
+func keptFromOthers(path, how string, mode, bits fs.FileMode) error {
+	if mode&bits == 0 || !checksModes() {
+		return nil
 	}
-	return text, nil
+	return startError(fmt.Sprintf("%s %s by others (mode %04o)", path, how, mode.Perm()), "run: chmod 600 "+path, nil)
 }
 
 // readFile reads a regular file of at most most bytes, and returns its mode.
