@@ -35,7 +35,7 @@ func TestAgentFormat(t *testing.T) {
 		s := newOnyx(t)
 		s.on("/search", body(http.StatusOK, fixture(t, "search-empty.json")))
 		got := run(t, testDoors(s.URL), terminal{}, "search", "x", "--format", "agent").check(t, ExitSuccess)
-		if !strings.Contains(got.out, "no results") || !strings.Contains(got.out, "quarry sources") {
+		if !strings.Contains(got.out, "No results.") || !strings.Contains(got.out, "quarry sources") {
 			t.Errorf("stdout %q", got.out)
 		}
 	})

@@ -262,38 +262,41 @@ func tsvLines(outcomes []outcome) string {
 // markdownAnswer makes a document with a section a result, whole contents included.
 func markdownAnswer(outcomes []outcome) answer {
 	return answer{sizes: resultCounts(outcomes), value: func(c cut) any {
-		var b strings.Builder
-		for _, o := range outcomes {
-			if len(outcomes) > 1 {
-				fmt.Fprintf(&b, "# %s\n\n", text.OneLine(o.query.text))
-			}
-			if o.err != nil {
-				fmt.Fprintf(&b, "Failed: %s\n\n", text.OneLine(o.err.Error()))
-				continue
-			}
-			if len(o.response.Results) == 0 {
-				b.WriteString(cmp.Or(o.nothing, "No results.") + "\n\n")
-			}
-			for _, r := range firstOf(o.response.Results, c.shown) {
-				writeMarkdownResult(&b, clipResult(r, c.content))
-			}
-		}
+		section := func(_ outcome, r wire.SearchResult) string { return markdownOf(clipResult(r, c.content)) }
+		all := eachResult(outcomes, c, section)
 		if c.note != nil {
-			b.WriteString(c.note.line())
+			all += c.note.line()
 		}
-		return strings.TrimRight(b.String(), "\n") + "\n"
+		return strings.TrimRight(all, "\n") + "\n"
 	}}
 }
 
-func writeMarkdownResult(b *strings.Builder, r wire.SearchResult) {
+// eachResult writes the results of all queries one after the other.
+func eachResult(outcomes []outcome, c cut, write func(outcome, wire.SearchResult) string) string {
+	var b strings.Builder
+	for _, o := range outcomes {
+		if len(outcomes) > 1 {
+			fmt.Fprintf(&b, "# %s\n\n", text.OneLine(o.query.text))
+		}
+		if o.err != nil {
+			fmt.Fprintf(&b, "Failed: %s\n\n", clampError(o.err))
+			continue
+		}
+		if len(o.response.Results) == 0 {
+			b.WriteString(cmp.Or(o.nothing, "No results.") + "\n\n")
+		}
+		for _, r := range firstOf(o.response.Results, c.shown) {
+			b.WriteString(write(o, r))
+		}
+	}
+	return b.String()
+}
+
+func markdownOf(r wire.SearchResult) string {
 	authors, ref := text.OneLine(strings.Join(r.Authors, ", ")), ""
 	if r.Ref != "" && r.Citation == "" {
 		ref = "`" + text.OneLine(r.Ref) + "`"
 	}
 	// Paragraphs, as lines alone would flow into one.
-	b.WriteString(text.Join("\n\n", "## "+passage.Cite(r), authors, passage.Related(r), ref) + "\n")
-	if quoted := passage.Blockquote(r.Content); quoted != "" {
-		b.WriteString("\n" + quoted)
-	}
-	b.WriteString("\n\n")
+	return text.Join("\n\n", "## "+passage.Cite(r), authors, passage.Related(r), ref, passage.Blockquote(r.Content)) + "\n\n"
 }

@@ -249,35 +249,22 @@ func explained(response *wire.SearchResponse) []string {
 // document is described once, and a passage is shown once, also when several queries find it.
 func (a *app) agentAnswer(outcomes []outcome, choice target.Choice) answer {
 	return answer{sizes: resultCounts(outcomes), value: func(c cut) any {
-		var written strings.Builder
 		var blocks passage.Blocks
-		for _, o := range outcomes {
-			if len(outcomes) > 1 {
-				fmt.Fprintf(&written, "# %s\n\n", text.OneLine(o.query.text))
-			}
-			if o.err != nil {
-				fmt.Fprintf(&written, "failed: %s\n\n", clampError(o.err))
-				continue
-			}
-			if len(o.response.Results) == 0 {
-				written.WriteString(cmp.Or(o.nothing, "no results") + "\n\n")
+		written := eachResult(outcomes, c, func(o outcome, r wire.SearchResult) string {
+			excerpt := passage.Short(r, o.query.words, passage.BlockExcerpt)
+			if c.content >= 0 {
+				excerpt = text.Clip(excerpt, c.content)
 			}
 			blocks.Origins = len(o.response.Searched) > 1
-			for _, r := range firstOf(o.response.Results, c.shown) {
-				excerpt, best := passage.Short(r, o.query.words, passage.BlockExcerpt), passage.Best(r)
-				if c.content >= 0 {
-					excerpt = text.Clip(excerpt, c.content)
-				}
-				written.WriteString(blocks.Block(best, excerpt))
-			}
-		}
+			return blocks.Block(passage.Best(r), excerpt)
+		})
 		last := a.nextStep(outcomes, choice)
 		if c.note != nil {
 			short := *c.note
 			short.FullResponsePath = nil
 			last += " " + short.line()
 		}
-		return written.String() + last + "\n"
+		return written + last + "\n"
 	}}
 }
 
