@@ -1,13 +1,10 @@
 package pipeline
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
-	"quarry/client/wire"
 	"quarry/server/fault"
-	"quarry/server/index"
 )
 
 // like prepares a search for passages like one: the question is that passage's rarest words, beside its vector where
@@ -17,28 +14,23 @@ func (r *run) like() error {
 	if r.Search.SimilarTo == "" {
 		return nil
 	}
-	found, id, err := r.passageNamed(r.Search.SimilarTo)
+	named, err := r.sectionsNamed([]string{r.Search.SimilarTo})
+	if err == nil && len(named) == 0 {
+		err = fault.ErrNotFound
+	}
+	if err != nil {
+		return fmt.Errorf("similar_to: %w", err)
+	}
+	like := named[0].center
+	found, err := r.snapshot.Like(r.ctx, like.document, like.chunk, r.Access)
 	if err != nil {
 		return fmt.Errorf("similar_to: %w", err)
 	}
 	r.Search.Query = strings.TrimSpace(r.Search.Query + " " + strings.Join(found.Words, " "))
 	r.Search.Prefix, r.Search.Instant, r.Search.Browse = false, false, false // its words are whole, and searched for
-	r.filter.NoDocuments = append(r.filter.NoDocuments, id)
+	r.filter.NoDocuments = append(r.filter.NoDocuments, like.document)
 	if r.Embedder != nil && len(found.Vector.Values) > 0 && !r.inTime() {
 		r.similar = found.Vector
 	}
 	return nil
-}
-
-// passageNamed reads a ref: an id that exists whole wins, and means the document's first passage.
-func (r *run) passageNamed(ref string) (found index.Likeness, id string, err error) {
-	found, err = r.snapshot.Like(r.ctx, ref, 0, r.Access)
-	if !errors.Is(err, fault.ErrNotFound) {
-		return found, ref, err
-	}
-	id, chunk, ok := wire.SplitRef(ref)
-	if ok {
-		found, err = r.snapshot.Like(r.ctx, id, chunk, r.Access)
-	}
-	return found, id, err
 }
