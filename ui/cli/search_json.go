@@ -250,10 +250,7 @@ func tsvLines(outcomes []outcome) string {
 	for _, o := range outcomes {
 		for _, r := range o.results() {
 			cells := []string{passage.Citation(r), r.Title, r.SourceType, text.OrEmpty(r.UpdatedAt), text.OrEmpty(r.Link), r.Ref, o.query.text}
-			for i, cell := range cells {
-				cells[i] = text.OneLine(cell)
-			}
-			b.WriteString(strings.Join(cells, "\t") + "\n")
+			b.WriteString(strings.Join(exslices.CastFunc(cells, text.OneLine), "\t") + "\n")
 		}
 	}
 	return b.String()

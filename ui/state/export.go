@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"go.mau.fi/util/exslices"
+
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/ui/passage"
@@ -118,11 +120,8 @@ func exportCSV(passages []Passage) ([]byte, error) {
 		cells := []string{strconv.Itoa(i + 1), p.Title, p.SourceType, text.OrEmpty(p.UpdatedAt),
 			strings.Join(p.Authors, ", "), text.OrEmpty(p.Link), p.Ref, p.Query, p.Note,
 			p.Marked.UTC().Format(time.RFC3339), p.Content, p.Stale}
-		for j := range cells {
-			cells[j] = inert(cells[j])
-		}
 		if err == nil {
-			err = rows.Write(cells)
+			err = rows.Write(exslices.CastFunc(cells, inert))
 		}
 	}
 	rows.Flush()

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"time"
 
+	"go.mau.fi/util/exslices"
+
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/internal/text"
@@ -200,11 +202,7 @@ func (r *Reader) unitOf(first, last int) unit {
 }
 
 func piecesOf(units []unit) []*piece {
-	made := make([]*piece, len(units))
-	for i, u := range units {
-		made[i] = &piece{unit: u}
-	}
-	return made
+	return exslices.CastFunc(units, func(u unit) *piece { return &piece{unit: u} })
 }
 
 func (r *Reader) piecesOfChunk(chunk wire.Chunk) []*piece {
