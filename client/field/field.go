@@ -33,6 +33,16 @@ const (
 // Keys are the values of each field as an index knows them.
 type Keys [N][]string
 
+// Ability is what most fields can do.
+type Ability int
+
+// The abilities. A row without one has no accessor for it, and says why.
+const (
+	Result Ability = iota // results have the values
+	Show                  // a server sets the values of results by the table
+	Flag                  // searches on the command line have a flag
+)
+
 // Field is a row.
 type Field struct {
 	ID
@@ -51,8 +61,10 @@ type Field struct {
 	// Result returns the values of a result as texts; empty ones are none. Show sets them.
 	Result func(*wire.SearchResult) []string
 	Show   func(*wire.SearchResult, []string)
-	// Flag is the field's flag. A row without Result, Show or Flag says why.
+	// Flag is the field's flag.
 	Flag *FlagInfo
+	// Lacks are the reasons for missing abilities.
+	Lacks map[Ability]string
 
 	// Listed is the command that lists the values; empty: nothing lists all ways to write one, and counts say what exists.
 	Listed string
@@ -98,12 +110,14 @@ var rows = [N]Field{
 		Request: func(f *wire.Filters) Values { return texts(&f.DocumentSets, readText) },
 		Counts:  func(f *wire.Facets) Counts { return valueCounts(&f.DocumentSets) },
 		Flag:    &FlagInfo{Name: "document-set", Usage: "only this document set (`NAME`); repeatable"},
-		// No Result and Show: a document may be in sets that its reader must not know.
+		Lacks: map[Ability]string{Result: "a document may be in sets that its reader must not know",
+			Show: "its reader must not know them"},
 		Listed: "document-sets", Known: true},
 	{ID: Tag, Name: "tag", Noun: "tag", Title: "Tags", Key: "tags", Chat: "tags", Pairs: true,
 		Request: func(f *wire.Filters) Values { return pairs(&f.Tags) },
 		Counts:  func(f *wire.Facets) Counts { return tagCounts(&f.Tags) },
-		Result:  tagsOf, Listed: "tags", // no Show: a result says what was written as a list
+		Result:  tagsOf, Listed: "tags",
+		Lacks: map[Ability]string{Show: "a result says what was written as a list"},
 		Flag: &FlagInfo{Name: "tag", Usage: "only documents with this tag (`key=value`); repeatable",
 			Invalid: "is not key=value", Example: "Example: --tag team=infra. See: quarry tags"}},
 	{ID: Author, Name: "author", Noun: "author", Title: "Authors", Key: "authors", Chat: "authors", Extension: true,
@@ -111,15 +125,15 @@ var rows = [N]Field{
 		Counts:  func(f *wire.Facets) Counts { return valueCounts(&f.Authors) },
 		Result:  func(r *wire.SearchResult) []string { return r.Authors },
 		Show:    func(r *wire.SearchResult, values []string) { r.Authors = append([]string{}, values...) },
-		// No Flag: author: in the query says it.
-		Folds: true, Matches: isPartOfName, Parts: strings.Fields, Unlisted: func(string) bool { return true }},
+		Lacks:   map[Ability]string{Flag: "author: in the query says it"},
+		Folds:   true, Matches: isPartOfName, Parts: strings.Fields, Unlisted: func(string) bool { return true }},
 	{ID: Type, Name: "type", Noun: "document type", Title: "Types",
 		Key: "document_types", Chat: "document_types", Extension: true,
 		Request: func(f *wire.Filters) Values { return texts(&f.DocumentTypes, readLower) },
 		Counts:  func(f *wire.Facets) Counts { return valueCounts(&f.Types) },
 		Result:  func(r *wire.SearchResult) []string { return []string{r.DocumentType} },
 		Show:    func(r *wire.SearchResult, values []string) { r.DocumentType = first(values) },
-		// No Flag: type: in the query says it.
+		Lacks:   map[Ability]string{Flag: "type: in the query says it"},
 		Matches: strings.EqualFold, Normal: normalType,
 		Unlisted: func(value string) bool { return strings.Contains(value, "/") }},
 	{ID: Lang, Name: "lang", Noun: "language", Title: "Languages", Short: "Lang",

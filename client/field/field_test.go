@@ -64,7 +64,7 @@ func TestEveryListHasARow(t *testing.T) {
 	}
 }
 
-// A row has what it needs, or says why it cannot do what others can.
+// A row has what it needs, and says why it cannot do what others can.
 func TestRowsAreWhole(t *testing.T) {
 	t.Parallel()
 	var names []string
@@ -72,10 +72,11 @@ func TestRowsAreWhole(t *testing.T) {
 		for what, missing := range map[string]bool{
 			"name": row.Name == "" || strings.ToLower(row.Name) != row.Name, "noun": row.Noun == "", "title": row.Title == "",
 			"key": row.Key == "", "key of a question": row.Chat == "", "request": row.Request == nil,
-			"counts": row.Counts == nil,
-			"result": (row.Result == nil) != (row.ID == Set), "show": (row.Show == nil) != (row.ID == Set || row.ID == Tag),
-			"flag":              (row.Flag == nil) != (row.ID == Author || row.ID == Type),
-			"usage of its flag": row.Flag != nil && (row.Flag.Name == "" || row.Flag.Usage == ""),
+			"counts":                row.Counts == nil,
+			"result, or its reason": (row.Result == nil) != (row.Lacks[Result] != ""),
+			"show, or its reason":   (row.Show == nil) != (row.Lacks[Show] != ""),
+			"flag, or its reason":   (row.Flag == nil) != (row.Lacks[Flag] != ""),
+			"usage of its flag":     row.Flag != nil && (row.Flag.Name == "" || row.Flag.Usage == ""),
 		} {
 			if missing {
 				t.Errorf("%s: no %s", row.Name, what)
