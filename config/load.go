@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -93,8 +94,8 @@ func readFile(path string) (content fileContent, found bool, err error) {
 	if info, err = file.Stat(); err != nil {
 		return fail(err)
 	}
-	content.bytes, err = readBounded(file)
-	if err != nil {
+	// One byte more, so that a longer file is detected.
+	if content.bytes, err = io.ReadAll(io.LimitReader(file, maxFile+1)); err != nil {
 		return fail(err)
 	}
 	content.fileFacts = factsOf(path, info)

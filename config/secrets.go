@@ -138,9 +138,6 @@ func once(read TokenSource) TokenSource {
 // CheckToken returns an error if a token cannot be sent in a header. The error begins with a verb and never quotes it.
 func CheckToken(token string) error { return wire.CheckToken(token, longestToken) }
 
-// readBounded reads at most one byte more than maxFile, so that a longer file is detected.
-func readBounded(r io.Reader) ([]byte, error) { return io.ReadAll(io.LimitReader(r, maxFile+1)) }
-
 const (
 	commandLimit  = 10 * time.Second
 	commandOutput = 64 << 10 // bytes
@@ -258,17 +255,13 @@ func KeyringAccount(p Profile) (string, error) {
 
 // SystemKeyring returns the keyring of macOS, Windows, or the desktop session on other systems; nil if there is none.
 func SystemKeyring(env Env) Keyring {
-	if !keyringAvailable(env) {
+	// The keyring library would start a message bus.
+	folder := env.Get("XDG_RUNTIME_DIR")
+	_, err := os.Stat(filepath.Join(folder, "bus"))
+	if unixFolders() && env.Get("DBUS_SESSION_BUS_ADDRESS") == "" && (folder == "" || err != nil) {
 		return nil
 	}
 	return systemKeyring{}
-}
-
-// keyringAvailable checks for a message bus, because the keyring library would start one.
-func keyringAvailable(env Env) bool {
-	folder := env.Get("XDG_RUNTIME_DIR")
-	_, err := os.Stat(filepath.Join(folder, "bus"))
-	return !unixFolders() || env.Get("DBUS_SESSION_BUS_ADDRESS") != "" || folder != "" && err == nil
 }
 
 type systemKeyring struct{}

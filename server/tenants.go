@@ -252,10 +252,6 @@ type sharedState struct {
 	emptyIndex     opened[index.Index]
 }
 
-func (t *sharedState) detachEmpty() []io.Closer {
-	return append(append(t.emptyIndex.detach(), t.emptyChats.detach()...), t.emptyDirectory.detach()...)
-}
-
 // state returns the open files of a tenant.
 func (s *Server) state(tenant string) *tenantState {
 	s.mutex.Lock()
@@ -341,6 +337,8 @@ func (s *Server) closeAll() error {
 		collect(state.lock, state.detach)
 	}
 	collect(s.shared.lock, s.shared.people.detach)
-	collect(s.shared.emptyLock, s.shared.detachEmpty)
+	collect(s.shared.emptyLock, func() []io.Closer {
+		return slices.Concat(s.shared.emptyIndex.detach(), s.shared.emptyChats.detach(), s.shared.emptyDirectory.detach())
+	})
 	return closeFiles(append(files, s.replaced...))
 }

@@ -77,20 +77,17 @@ func EditJSON(data []byte, edit func(in *jsontext.Decoder, out *jsontext.Encoder
 }
 
 // LowerKeys returns JSON without the members of objects whose keys are not in lower case. Libraries of other APIs
-// decode by encoding/json; where an API has only lower-case names, they match the keys of what is left exactly.
+// decode by encoding/json; where an API has only lower-case names, they match the keys of what is left exactly. Beyond
+// ASCII, only U+017F and U+212A fold to ASCII letters.
 func LowerKeys(data []byte) ([]byte, error) {
 	return EditJSON(data, func(in *jsontext.Decoder, out *jsontext.Encoder, token jsontext.Token, isName bool) error {
-		if isName && token.Kind() == jsontext.KindString && foldable(token.String()) {
+		if isName && token.Kind() == jsontext.KindString && strings.ContainsFunc(token.String(), func(r rune) bool {
+			return r >= 'A' && r <= 'Z' || r == '\u017f' || r == '\u212a'
+		}) {
 			return in.SkipValue()
 		}
 		return out.WriteToken(token)
 	}, jsonv1.DefaultOptionsV1())
-}
-
-// foldable reports whether encoding/json may match a key to a lower-case name that it differs from. Beyond ASCII, only
-// U+017F and U+212A fold to ASCII letters.
-func foldable(key string) bool {
-	return strings.ContainsFunc(key, func(r rune) bool { return r >= 'A' && r <= 'Z' || r == '\u017f' || r == '\u212a' })
 }
 
 // FillEmpty puts an empty list or map where the value that into points to has none, so that every field is written as

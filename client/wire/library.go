@@ -478,8 +478,3 @@ const (
 	ChatFileDocument = "document"
 	ChatFileImage    = "image"
 )
-
-// ChatFileTypes lists the types of files in a chat.
-func ChatFileTypes() []string {
-	return []string{ChatFileImage, ChatFileDocument, ChatFileText, ChatFileTable}
-}

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -109,7 +110,8 @@ func New(options Options) *Server {
 	return &Server{
 		Options: options, incognito: chat.NewIncognito(options.Now, guard.Log(options.Log, "forget incognito sessions")),
 		heartbeat: heartbeat, stopCheck: stopCheck,
-		measures: sync.OnceValue(newMeasures), slots: newSlots(), counted: newCounted(), cache: pipeline.NewCache(),
+		measures: sync.OnceValue(newMeasures), counted: newCounted(), cache: pipeline.NewCache(),
+		slots:    make(slots, slotsPerProcessor*runtime.GOMAXPROCS(0)),
 		timeouts: timeouts{body: 30 * time.Second, longBody: 2 * time.Minute, refused: time.Second, answer: 30 * time.Second},
 	}
 }

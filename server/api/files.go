@@ -255,9 +255,9 @@ func (c *call) attached(agent []directory.File, asked []wire.ChatFile, history [
 
 // chatFiles reads file_descriptors.
 func (f *fields) chatFiles() (files []wire.ChatFile) {
+	types := []string{wire.ChatFileImage, wire.ChatFileDocument, wire.ChatFileText, wire.ChatFileTable}
 	files = objects(f, "file_descriptors", func(file *fields) wire.ChatFile {
-		return wire.ChatFile{ID: file.requireText("id", 0, maxItemRunes),
-			Type: file.requireEnum("type", wire.ChatFileTypes())}
+		return wire.ChatFile{ID: file.requireText("id", 0, maxItemRunes), Type: file.requireEnum("type", types)}
 	})
 	f.refuseLong("file_descriptors", len(files), wire.MaxUploadFiles)
 	return files

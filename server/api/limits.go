@@ -5,7 +5,6 @@ import (
 	"context"
 	"math"
 	"net/http"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -232,8 +231,6 @@ const slotsPerProcessor = 2
 // slots bound the searches that compute at once, in the order in which they came. More at once would take as long in
 // all, but some of them many times as long as others.
 type slots chan struct{}
-
-func newSlots() slots { return make(slots, slotsPerProcessor*runtime.GOMAXPROCS(0)) }
 
 // acquireFor waits for a slot for a search, until done is called once or more often. A search that waits for a model,
 // another server or a reader of its stream takes no slot: it would block those that wait for nobody.

@@ -132,10 +132,6 @@ func (v View) LeaveExternalGroup(group ExternalGroup, email string) error {
 		v.Tenant, group.Source, externalID(group.ID), address(email))
 }
 
-func checkExternalGroup(group ExternalGroup) error {
-	return cmp.Or(checkSource(group.Source), checkText("a group's id", group.ID, maxExternalID))
-}
-
 func checkSource(source string) error {
 	if _, ok := wire.LookupSource(source); !ok {
 		return refuse("unknown source %s", quote(source))

@@ -104,7 +104,8 @@ func userColumns(u *User) []any {
 // JoinExternalGroup adds a user to a group of another system. It creates a basic user if there is none.
 func (v View) JoinExternalGroup(group ExternalGroup, email string) error {
 	email, err := checkEmail(email)
-	return v.update("add "+email+" to group "+group.Source+":"+group.ID, cmp.Or(checkExternalGroup(group), err), func(tx tenantTx) {
+	wrong := cmp.Or(checkSource(group.Source), checkText("a group's id", group.ID, maxExternalID), err)
+	return v.update("add "+email+" to group "+group.Source+":"+group.ID, wrong, func(tx tenantTx) {
 		user := v.ensureUser(tx, email, RoleBasic)
 		tx.Exec(`INSERT INTO external_group_members (user_id, source, external_id) VALUES (?, ?, ?)
 			ON CONFLICT DO NOTHING`, user.ID, group.Source, externalID(group.ID))
