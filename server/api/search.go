@@ -170,7 +170,7 @@ func (c *call) prepare(request wire.SearchRequest) (pipeline.Request, error) {
 		}
 		prepared.Model = nil
 	}
-	prepared.AutoDetectFilters, prepared.Trusted, prepared.Log = true, isTrusted(c.ctx), c.Log
+	prepared.Trusted, prepared.Log = isTrusted(c.ctx), c.Log
 	asked := func(m wire.Message) bool { return m.Type == "user" }
 	if len(request.MessageHistory) > 0 && !request.SkipQueryExpansion && !slices.ContainsFunc(request.MessageHistory, asked) {
 		return prepared, message("No user message found in message history")

@@ -70,7 +70,7 @@ func BenchmarkCriticalPath(b *testing.B) {
 	}
 	request := Request{
 		Search: wire.SearchRequest{Query: "deployment budget of the cluster", Stream: true}, Now: time.Unix(1_720_000_000, 0),
-		Access: index.Access{Terms: []string{"PUBLIC"}}, Model: model, AutoDetectFilters: true,
+		Access: index.Access{Terms: []string{"PUBLIC"}}, Model: model,
 		Sources: []string{"confluence", "file", "slack"},
 	}
 	var whole, early time.Duration

@@ -35,10 +35,8 @@ type Request struct {
 	Embedder      llm.Embedder  // nil: none
 	Cache         *Cache        // nil: only for this search
 	Caller        string        // owner of entries in Cache
-	// AutoDetectFilters lets the model infer sources and time from the question.
-	AutoDetectFilters bool
-	Sources           []string // visible to the caller, for AutoDetectFilters
-	FileLinks         bool     // the caller can open file: links
+	Sources       []string      // visible to the caller, of which the model may infer some from the question
+	FileLinks     bool          // the caller can open file: links
 	// Name returns the id of a document as citations have it; nil: as it is.
 	Name    func(id string) string
 	Trusted bool // the caller may see why the model or a federated source failed

@@ -125,7 +125,7 @@ func library() *shelf {
 
 func questionVectors(model llm.Chat) Request {
 	return Request{
-		Search: wire.SearchRequest{Query: "roll back"}, Now: day(2026, 6, 1), Model: model, AutoDetectFilters: true,
+		Search: wire.SearchRequest{Query: "roll back"}, Now: day(2026, 6, 1), Model: model,
 		Sources: []string{"confluence", "slack"},
 	}
 }
@@ -227,7 +227,6 @@ func TestWhatIsAskedOfTheModel(t *testing.T) {
 		{"with a conversation", func(r *Request) { r.Search.MessageHistory = history }, all},
 		{"no expansion of the query", func(r *Request) { r.Search.SkipQueryExpansion = true }, "classify classify select sources time"},
 		{"no selection", func(r *Request) { r.Search.SkipDocumentSelection = true }, "keywords rephrase sources time"},
-		{"no filters", func(r *Request) { r.AutoDetectFilters = false }, "classify classify keywords rephrase select"},
 		{"one source", func(r *Request) { r.Search.Sources = []string{"slack"} }, "classify classify keywords rephrase select time"},
 		{"one source that can be seen", func(r *Request) { r.Sources = []string{"slack"} }, "classify classify keywords rephrase select time"},
 		{"a quoted query", func(r *Request) { r.Search.Query = `"roll back"` }, "classify classify keywords select sources time"},

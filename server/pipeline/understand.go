@@ -119,7 +119,7 @@ func (r *run) understanding(u *understood) []inquiry {
 			return len(u.keywords) > 0
 		}})
 	}
-	if r.AutoDetectFilters && !(r.Search.SkipQueryExpansion && r.Search.SkipDocumentSelection) {
+	if !r.Search.SkipQueryExpansion || !r.Search.SkipDocumentSelection {
 		inquiries = append(inquiries, r.scopes(u)...)
 	}
 	return inquiries
