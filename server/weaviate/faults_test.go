@@ -36,6 +36,8 @@ type faulty struct {
 	failing     bool            // what is refused fails the whole call
 	uncounted   bool            // counts fail
 	lost        bool            // the tenant is not there
+	removed     bool            // the collection is, when the tenant is added, by whoever had its last one
+	gone        bool            // the collection is not there
 	unfilled    string          // the collection that takes no objects
 	searched    string          // the collection of the last search
 	deleted     []string        // paths
@@ -138,6 +140,13 @@ func (f *faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write([]byte("[]"))
 	case f.count("rest") == 1: // the first host is starting
 		http.Error(w, "no leader", http.StatusServiceUnavailable)
+	case tenants == "tenants" && f.removed:
+		f.removed, f.gone = false, true
+		http.Error(w, "TYPE_ADD_TENANT: class not found", http.StatusUnprocessableEntity)
+	case r.Method == http.MethodPost && r.URL.Path == "/v1/schema":
+		f.gone = false
+	case f.gone:
+		http.NotFound(w, r)
 	case tenants == "tenants": // is added
 		f.lost, f.documents = false, map[string]bool{}
 	case f.lost && tenants != "":
@@ -365,6 +374,23 @@ func TestFailedCounts(t *testing.T) {
 	}
 	if len(r.changed) != 1 {
 		t.Errorf("Weaviate lacks %q", r.changed)
+	}
+}
+
+// TestRemovedCollection: a collection that another process removes, as it was empty, is created again.
+func TestRemovedCollection(t *testing.T) {
+	f := &faulty{lost: true, removed: true}
+	x, err := openAt(t, f.start(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.Write(t.Context(), index.Batch{Upsert: []index.Document{document("a", "PUBLIC")}}); err != nil {
+		t.Fatal(err)
+	}
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	if f.removed || f.gone || f.lost || !f.documents["a"] {
+		t.Errorf("tenant to come: %v, no collection: %v, no tenant: %v, stored %v", f.removed, f.gone, f.lost, f.documents)
 	}
 }
 

@@ -175,10 +175,14 @@ func (x *Index) create(ctx context.Context, name string) error {
 		}
 	}
 	added := []map[string]string{{"name": x.tenant}}
-	if err = c.rest(ctx, http.MethodPost, path, added, nil); err != nil {
-		if asked := c.rest(ctx, http.MethodGet, path+"/"+x.tenant, nil, nil); asked == nil {
-			return nil // another process may have been faster
-		}
+	if err = c.rest(ctx, http.MethodPost, path, added, nil); err == nil {
+		return nil
+	}
+	switch asked := c.rest(ctx, http.MethodGet, path+"/"+x.tenant, nil, nil); {
+	case asked == nil: // another process was faster
+		return nil
+	case notFound(c.rest(ctx, http.MethodGet, "/v1/schema/"+name, nil, nil)): // or found the collection empty
+		return x.create(ctx, name)
 	}
 	return explain(ctx, "create the tenant in Weaviate", err)
 }

@@ -16,8 +16,8 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 103_248
-	maxProductTokens = 816_949
+	maxProductLines  = 103_252
+	maxProductTokens = 816_985
 	maxLongLines     = 1_130 // only lowered, until it is none
 
 	maxFunctionP95 = 32
