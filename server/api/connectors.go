@@ -149,7 +149,7 @@ func (c *call) addedTo(set string) (n int, err error) {
 	err = c.read(func(snapshot index.Snapshot) error {
 		ids, err := snapshot.DocumentIDs(c.ctx, index.Selector{Set: set})
 		for batch := range slices.Chunk(ids, documentBatch) {
-			stored, err := snapshot.Documents(c.ctx, batch, index.Everything)
+			stored, err := snapshot.Documents(c.ctx, batch, index.Everything())
 			if err != nil {
 				return err
 			}
@@ -194,7 +194,7 @@ func (c *call) refuseTaken(id string) error {
 		if err != nil {
 			return err
 		}
-		edge.access = index.Everything
+		edge.access = index.Everything()
 		public, _ := edge.names.Stored(id)
 		ofPublic, _, _ := wire.SplitRef(public)
 		found, err := snapshot.Documents(c.ctx, []string{id, public, ofPublic}, edge.access)
@@ -260,7 +260,7 @@ func removeIngested(c *call) (any, error) {
 	}
 	var stored []index.Stored
 	err = view(c.ctx, documents, func(snapshot index.Snapshot) (err error) {
-		stored, err = snapshot.Documents(c.ctx, []string{id}, index.Everything)
+		stored, err = snapshot.Documents(c.ctx, []string{id}, index.Everything())
 		return err
 	})
 	switch {
@@ -365,7 +365,7 @@ func (w *work) emptySets(names []string) ([]string, error) {
 		return nil, err
 	}
 	defer snapshot.Close()
-	counts, err := snapshot.Facets(w.ctx, index.Filter{Access: index.Everything})
+	counts, err := snapshot.Facets(w.ctx, index.Filter{Access: index.Everything()})
 	if err != nil {
 		return nil, fmt.Errorf("count the documents of sets: %w", err)
 	}

@@ -82,7 +82,7 @@ func OwnerID(tenant string) string {
 // that name the principal or one of their groups.
 func (p Principal) Access() index.Access {
 	if p.Owner {
-		return index.Everything
+		return index.Everything()
 	}
 	terms := []string{publicTerm}
 	if p.Anonymous {

@@ -120,8 +120,8 @@ type Access struct {
 	Terms []string // any of them; none means nothing
 }
 
-// Everything is what the owner sees, and the program itself.
-var Everything = Access{All: true}
+// Everything returns what the owner sees, and the program itself.
+func Everything() Access { return Access{All: true} }
 
 // Admits reports whether a document may be seen.
 func (a Access) Admits(d *Document) bool {

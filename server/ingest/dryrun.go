@@ -85,7 +85,7 @@ func (d *dryIndex) deletes(ctx context.Context, ids []string, of func(kind strin
 	if len(ids) == 0 {
 		return nil
 	}
-	stored, err := d.stored.Documents(ctx, ids, index.Everything)
+	stored, err := d.stored.Documents(ctx, ids, index.Everything())
 	for _, doc := range stored {
 		of(doc.Type).Delete = append(of(doc.Type).Delete, doc.ID)
 	}
@@ -98,7 +98,7 @@ func (d *dryIndex) unchanged(ctx context.Context, file foundFile) error {
 	if err != nil {
 		return err
 	}
-	stored, err := d.stored.Documents(ctx, ids, index.Everything)
+	stored, err := d.stored.Documents(ctx, ids, index.Everything())
 	for _, doc := range stored {
 		d.of(doc.Type).Unchanged++
 	}

@@ -99,7 +99,7 @@ func (r *removal) resolve(request wire.RemoveRequest) error {
 
 // nothingIn returns the error for a source or set without documents.
 func (r *removal) nothingIn(request wire.RemoveRequest) error {
-	counts, err := r.snapshot.Facets(r.ctx, index.Filter{Access: index.Everything})
+	counts, err := r.snapshot.Facets(r.ctx, index.Filter{Access: index.Everything()})
 	if err != nil {
 		return fmt.Errorf("list sources and sets: %w", err)
 	}
@@ -138,7 +138,7 @@ func (r *removal) ref(ref string) error {
 			return nil
 		}
 	}
-	found, err := r.snapshot.Documents(r.ctx, []string{ref}, index.Everything)
+	found, err := r.snapshot.Documents(r.ctx, []string{ref}, index.Everything())
 	if err != nil {
 		return fmt.Errorf("look for %q: %w", text.Clip(ref, longestID), err)
 	}
@@ -241,7 +241,7 @@ func (r *removal) removeIDs() {
 		files[originOf(file)] = file
 	}
 	for ids := range slices.Chunk(slices.Sorted(maps.Keys(r.ids)), batchSize) {
-		found, err := r.snapshot.Documents(r.ctx, ids, index.Everything)
+		found, err := r.snapshot.Documents(r.ctx, ids, index.Everything())
 		if err != nil {
 			r.err = cmp.Or(r.err, fmt.Errorf("describe documents: %w", err))
 		}

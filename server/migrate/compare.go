@@ -91,7 +91,7 @@ func (c *copying) compare(version string) error {
 
 // add searches both indexes for a sampled document.
 func (c *Comparison) add(ctx context.Context, s sample, from, to index.Snapshot) error {
-	query := index.Query{Text: s.query, Filter: index.Filter{Access: index.Everything}, Limit: comparedHits, PerDocument: 1}
+	query := index.Query{Text: s.query, Filter: index.Filter{Access: index.Everything()}, Limit: comparedHits, PerDocument: 1}
 	expected, expectedErr := from.Search(ctx, query)
 	got, err := to.Search(ctx, query)
 	if err := cmp.Or(expectedErr, err); err != nil {

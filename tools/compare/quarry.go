@@ -51,7 +51,7 @@ func (e *quarryEngine) search(ctx context.Context, query string, limit int) (ids
 	defer snapshot.Close()
 	response, err := pipeline.Run(ctx, snapshot, pipeline.Request{
 		Search: wire.SearchRequest{Query: query, NumResults: &limit},
-		Access: index.Everything,
+		Access: index.Everything(),
 		Now:    time.Now(),
 	}, nil)
 	if err != nil {

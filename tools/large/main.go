@@ -131,7 +131,7 @@ func relativeSize(ctx context.Context, opened *segments.Index, library string) (
 	step, read, text := max(1, stats.Documents/sampledDocuments), 0, 0
 	for i := 0; i < stats.Documents; i += step {
 		texts, err := snapshot.Texts(ctx, []index.Range{{DocumentID: fmt.Sprintf("doc-%07d", i), To: documents.MaxChunks}},
-			index.Everything)
+			index.Everything())
 		if err != nil {
 			return 0, err
 		}

@@ -92,7 +92,7 @@ func (q *Quarry) Add(ctx context.Context, dir string, set *Set) (err error) {
 // Rank implements Engine.
 func (q *Quarry) Rank(ctx context.Context, query string) ([]string, error) {
 	result, err := q.snapshot.Search(ctx, index.Query{
-		Text: query, Limit: passagesPerQuery, Filter: index.Filter{Access: index.Everything},
+		Text: query, Limit: passagesPerQuery, Filter: index.Filter{Access: index.Everything()},
 	})
 	if err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func (q *Quarry) Near(ctx context.Context, query string) ([]string, error) {
 		return nil, err
 	}
 	hits, err := q.snapshot.Nearest(ctx, index.Vector{Model: model.Name(), Values: vectors[0]}, index.Query{
-		Limit: passagesPerQuery, Filter: index.Filter{Access: index.Everything}})
+		Limit: passagesPerQuery, Filter: index.Filter{Access: index.Everything()}})
 	return q.documents(hits), err
 }
 
