@@ -2,6 +2,11 @@
 // sides use the same rules, so a change to any of them needs a new Version, after which segments are rebuilt.
 package analysis
 
+import (
+	"hash/maphash"
+	"strings"
+)
+
 // Version names the rules of this analyser.
 const Version = 13
 
@@ -56,29 +61,28 @@ type Token struct {
 // Analyser scans and stems with buffers and a bounded cache of its own. It is not safe for concurrent use.
 type Analyser struct {
 	Scanner
-	stems map[string]string
-	// inLanguage remembers second terms by language and the word as it is written.
-	inLanguage map[*Language]map[string]string
-	// stemsOf remembers those in all languages.
-	languages []*Language
-	stemsOf   map[string][]string
+	seed maphash.Seed
+	// stems has the terms of words, each at the place of its hash until a word with the same one comes: most words of a
+	// text are among the few that most texts have.
+	stems [1 << 13]stem
 }
 
-// maxStems bounds the cache of stems; it is emptied when it is full.
-const maxStems = 1 << 15
+// stem is the term of a word: by its script if there is no language, else its second one in it.
+type stem struct {
+	language   *Language
+	word, term string
+}
 
 // New returns an Analyser with an empty cache.
-func New() *Analyser {
-	return &Analyser{stems: make(map[string]string), inLanguage: make(map[*Language]map[string]string)}
-}
+func New() *Analyser { return &Analyser{seed: maphash.MakeSeed()} }
 
 // Tokens returns the tokens of text in order.
 func (a *Analyser) Tokens(text string) []Token {
 	var tokens []Token
 	a.Scan(text, func(raw Raw) {
-		surface, term := a.term(raw.Surface)
+		known := a.term(raw.Surface)
 		tokens = append(tokens, Token{
-			Term: term, Surface: surface, Written: text[raw.Start:raw.End], Start: raw.Start, End: raw.End,
+			Term: known.term, Surface: known.word, Written: text[raw.Start:raw.End], Start: raw.Start, End: raw.End,
 			Position: raw.Position, Kind: raw.Kind,
 		})
 	})
@@ -86,39 +90,26 @@ func (a *Analyser) Tokens(text string) []Token {
 }
 
 // TermOf is the term of a surface.
-func (a *Analyser) TermOf(surface []byte) string {
-	term, known := a.stems[string(surface)]
-	if !known {
-		_, term = a.term(surface)
-	}
-	return term
-}
+func (a *Analyser) TermOf(surface []byte) string { return a.term(surface).term }
 
-func (a *Analyser) term(surface []byte) (string, string) {
-	if term, ok := a.stems[string(surface)]; ok {
-		return string(surface), term
+func (a *Analyser) term(surface []byte) *stem {
+	known := &a.stems[maphash.Bytes(a.seed, surface)%uint64(len(a.stems))]
+	if known.language != nil || known.word != string(surface) {
+		word := string(surface)
+		*known = stem{word: word, term: Stem(word)}
 	}
-	if len(a.stems) >= maxStems {
-		clear(a.stems)
-	}
-	text := string(surface)
-	term := Stem(text)
-	a.stems[text] = term
-	return text, term
+	return known
 }
 
 // TermIn is the second term of a word as it is written, in documents of a language; see Language.Term.
 func (a *Analyser) TermIn(l *Language, word string) string {
-	known := a.inLanguage[l]
-	term, ok := known[word]
-	if ok {
-		return term
+	if l == nil {
+		return ""
 	}
-	if known == nil || len(known) >= maxStems {
-		known = make(map[string]string)
-		a.inLanguage[l] = known
+	// Languages have places of their own, as texts in several have the same words, and their surfaces.
+	known := &a.stems[(maphash.String(a.seed, word)+uint64(l.Code[0])*31+uint64(l.Code[1]))%uint64(len(a.stems))]
+	if known.language != l || known.word != word {
+		*known = stem{language: l, word: strings.Clone(word), term: l.Term(word)}
 	}
-	term = l.Term(word)
-	known[word] = term
-	return term
+	return known.term
 }

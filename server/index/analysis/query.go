@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"slices"
 	"strings"
 
 	"quarry/internal/text"
@@ -54,26 +53,13 @@ func (a *Analyser) In(languages []*Language, words []QueryWord) {
 		w := &words[i]
 		a.In(languages, w.Parts)
 		if w.Kind == Word {
-			w.Stems = append(w.Stems, a.stemsIn(languages, w.Written)...)
-		}
-	}
-}
-
-// stemsIn returns the second terms of a word as it is written, in languages that are mostly those of the word before.
-func (a *Analyser) stemsIn(languages []*Language, word string) []string {
-	if a.stemsOf == nil || len(a.stemsOf) >= maxStems || !slices.Equal(a.languages, languages) {
-		a.languages, a.stemsOf = languages, make(map[string][]string)
-	}
-	stems, known := a.stemsOf[word]
-	if !known {
-		for _, l := range languages {
-			if term := l.Term(word); term != "" {
-				stems = append(stems, term)
+			for _, l := range languages {
+				if term := a.TermIn(l, w.Written); term != "" {
+					w.Stems = append(w.Stems, term)
+				}
 			}
 		}
-		a.stemsOf[word] = stems
 	}
-	return stems
 }
 
 // Content leaves stop words out, in English and in the language of the query, as long as a content word remains.

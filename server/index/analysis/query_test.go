@@ -24,3 +24,23 @@ func TestStemsOfOtherLanguages(t *testing.T) {
 		t.Errorf("no language gives %s, like two", none)
 	}
 }
+
+// Words share places in the cache: what another one left there is not taken for theirs.
+func TestStemsOfManyWords(t *testing.T) {
+	t.Parallel()
+	a := New()
+	for round := range 2 {
+		for n := range 3 * len(a.stems) {
+			word := fmt.Sprintf("%cWörtern%d", 'a'+rune(n%26), n/26)
+			surface := []byte(word)
+			if got, want := a.TermOf(surface), Stem(word); got != want {
+				t.Fatalf("round %d: %s has the term %q, want %q", round, word, got, want)
+			}
+			for _, l := range []*Language{LanguageOf("de"), LanguageOf("sv"), nil} {
+				if got, want := a.TermIn(l, word), l.Term(word); got != want {
+					t.Fatalf("round %d: %s has the term %q in %v, want %q", round, word, got, l, want)
+				}
+			}
+		}
+	}
+}
