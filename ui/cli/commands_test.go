@@ -453,23 +453,6 @@ func TestTheManualNamesEveryCommand(t *testing.T) {
 	run(t, failing(errNotConfigured), terminal{}, "man", "ls").check(t, ExitUsage)
 }
 
-func TestContactsThatAreNotSetAreLeftOut(t *testing.T) {
-	for _, test := range []struct{ repository, security, want string }{
-		{"", "", ""},
-		{"https://git.example/quarry", "", "Report bugs: https://git.example/quarry/issues"},
-		{"https://git.example/quarry", "security@example.com",
-			"Report bugs: https://git.example/quarry/issues\nReport vulnerabilities: security@example.com"},
-	} {
-		if got := contacts(test.repository, test.security); got != test.want {
-			t.Errorf("got %q, want %q", got, test.want)
-		}
-	}
-	if help := run(t, failing(errNotConfigured), terminal{}, "--help").check(t, ExitSuccess).out; strings.Contains(help, "Contact") !=
-		(repository+securityContact != "") {
-		t.Errorf("help:\n%s", help)
-	}
-}
-
 // The name of a schema can be the command, as words or quoted.
 func TestSchemaOfQuotedCommand(t *testing.T) {
 	want := run(t, failing(errNotConfigured), terminal{}, "schema", "admin-token-list").check(t, ExitSuccess).out

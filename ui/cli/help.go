@@ -120,27 +120,7 @@ func (a *app) helpText(command *cobra.Command) string {
 	section("Global flags", strings.Trim(global.FlagUsagesWrapped(helpWidth), "\n"))
 	section("Exit codes", exitCodeList(entry.exits))
 	section("Examples", entry.examples)
-	if !command.HasParent() {
-		section("Contact", contacts(repository, securityContact))
-	}
 	return b.String()
-}
-
-// Where to report bugs and vulnerabilities. Nothing is printed while they are not set.
-const (
-	repository      = "" // the URL of the repository
-	securityContact = "" // an email address
-)
-
-func contacts(repository, security string) string {
-	var lines []string
-	if repository != "" {
-		lines = append(lines, "Report bugs: "+repository+"/issues")
-	}
-	if security != "" {
-		lines = append(lines, "Report vulnerabilities: "+security)
-	}
-	return strings.Join(lines, "\n")
 }
 
 func usageLine(command *cobra.Command) string {
