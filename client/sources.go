@@ -94,6 +94,11 @@ func IsOffered(source string) bool {
 	return !found || !known.Internal
 }
 
+// OfferedSources returns the values of the known sources that are offered.
+func OfferedSources() []string {
+	return slices.DeleteFunc(wire.SourceValues(), func(source string) bool { return !IsOffered(source) })
+}
+
 // add notes a source once; of several connectors, the one that works best gives the status.
 func (s *SourceList) add(source, status string) {
 	if source == "" || !IsOffered(source) {

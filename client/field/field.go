@@ -104,7 +104,7 @@ var rows = [N]Field{
 		Show:    func(r *wire.SearchResult, values []string) { r.SourceType = first(values) },
 		Flag: &FlagInfo{Name: "source", Short: "s", Commas: true,
 			Usage: "search only these `sources`, separated by commas, like slack,github"},
-		Listed: "sources", Choices: sourceValues, Folds: true, Label: wire.SourceName},
+		Listed: "sources", Choices: wire.SourceValues, Folds: true, Label: wire.SourceName},
 	{ID: Set, Name: "set", Noun: "document set", Title: "Document sets", Short: "Sets",
 		Key: "document_sets", Chat: "document_set",
 		Request: func(f *wire.Filters) Values { return texts(&f.DocumentSets, readText) },

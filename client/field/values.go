@@ -194,10 +194,6 @@ func readSource(text string) (string, bool) {
 	return value, true
 }
 
-func sourceValues() []string {
-	return each(wire.Sources(), func(s wire.Source) string { return s.Value })
-}
-
 // isPartOfName reports whether a filter is an author's name or a word of it, in any case.
 func isPartOfName(author, filter string) bool {
 	return strings.EqualFold(author, filter) ||

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"go.mau.fi/util/exslices"
 )
 
 // Source describes one value of Onyx's DocumentSource.
@@ -33,6 +35,11 @@ var sourcesText string
 
 // Sources returns all values of Onyx, in its order.
 func Sources() []Source { return slices.Clone(sources()) }
+
+// SourceValues returns the value of each source.
+func SourceValues() []string {
+	return exslices.CastFunc(sources(), func(s Source) string { return s.Value })
+}
 
 // LookupSource returns the source with a value of DocumentSource.
 func LookupSource(value string) (Source, bool) {

@@ -83,7 +83,7 @@ func validTags(c *call) (any, error) {
 	pattern := c.textOf("match_pattern", wire.MaxQueryRunes)
 	prefix := c.boolean("allow_prefix", true)
 	limit := c.wholeOr("limit", usual, 1, most)
-	wanted := c.oneOf("sources", sourceValues())
+	wanted := c.oneOf("sources", wire.SourceValues())
 	if err := c.failure(); err != nil {
 		return nil, err
 	}

@@ -303,7 +303,7 @@ func decodeDocument(f *fields) (document wire.IngestionDocument) {
 		return document
 	}
 	if source, ok := inner.given("source"); ok {
-		f.enum(source, sourceValues(), "document", "source")
+		f.enum(source, wire.SourceValues(), "document", "source")
 	}
 	for _, name := range []string{"sections", "semantic_identifier"} {
 		if _, ok := inner.given(name); !ok {

@@ -43,7 +43,7 @@ func (f *fields) accessType() directory.AccessType {
 }
 
 // source reads the required field source.
-func (f *fields) source() string { return f.requireEnum("source", sourceValues()) }
+func (f *fields) source() string { return f.requireEnum("source", wire.SourceValues()) }
 
 // addConnector answers POST /manage/admin/connector. Connectors post documents to this server, which therefore stores
 // only their name and source.

@@ -17,7 +17,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/internal/text"
 )
@@ -406,8 +405,6 @@ func (f *fields) requireEnum(name string, known []string) string {
 	}
 	return f.enum(f.raw[name], known, name)
 }
-
-func sourceValues() []string { return field.Of(field.Source).Choices() }
 
 // numbered returns a route about what has the number id of its path, which field is in errors.
 func numbered(field string, do func(c *call, id int) (any, error)) responder {

@@ -96,7 +96,7 @@ func FuzzChatRequest(f *testing.F) {
 		search := request.search(0)
 		within(t, "the query", search.Query, wire.MaxQueryRunes)
 		for _, source := range search.Sources {
-			if !slices.Contains(sourceValues(), source) {
+			if !slices.Contains(wire.SourceValues(), source) {
 				t.Errorf("source %q", source)
 			}
 		}

@@ -134,12 +134,7 @@ func checkEmails(emails ...string) error {
 
 // unknownSource names the source that was probably meant.
 func unknownSource(source string) error {
-	return unknownIn(field.Of(field.Source), source, sourceValues(func(string) bool { return true }))
-}
-
-// sourceValues returns the values of the known sources that pass a test.
-func sourceValues(keep func(value string) bool) []string {
-	return exslices.CastFuncFilter(wire.Sources(), func(s wire.Source) (string, bool) { return s.Value, keep(s.Value) })
+	return unknownIn(field.Of(field.Source), source, wire.SourceValues())
 }
 
 // audienceFlags adds the flags for who has access: everybody, unless they name users or groups.
@@ -201,7 +196,7 @@ func offerTenants(ctx context.Context, c *client.Client, _ string) []cobra.Compl
 
 func addableSource(as string) (string, error) {
 	value, _ := field.Of(field.Source).Read(as)
-	values := sourceValues(client.IsOffered)
+	values := client.OfferedSources()
 	if slices.Contains(values, value) {
 		return value, nil
 	}

@@ -266,7 +266,7 @@ func (a *app) openDecided(ctx context.Context) (*client.Session, error) {
 
 // offeredSources lists the sources that documents can have.
 func offeredSources() []cobra.Completion {
-	return exslices.CastFunc(sourceValues(client.IsOffered), func(source string) cobra.Completion {
+	return exslices.CastFunc(client.OfferedSources(), func(source string) cobra.Completion {
 		return cobra.CompletionWithDesc(source, client.SourceDescription(source))
 	})
 }

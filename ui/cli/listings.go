@@ -246,7 +246,7 @@ func (a *app) printSources(ctx context.Context, c *client.Client, choice target.
 	}
 	if list.Origin == "" {
 		list.Origin = client.ListedByNothing
-		list.Values = sourceValues(client.IsOffered)
+		list.Values = client.OfferedSources()
 		slices.Sort(list.Values)
 	}
 	counts := c.Counts(ctx, field.Source)

@@ -322,7 +322,7 @@ func checkSources(ctx context.Context, c *client.Client, plan []plannedQuery) (*
 	if len(list.Values) == 0 {
 		return check, nil
 	}
-	known := sourceValues(client.IsOffered)
+	known := client.OfferedSources()
 	for _, source := range strange { // no known source; maybe one of the server's own
 		if !slices.Contains(list.Values, source) {
 			return nil, unknownIn(field.Of(field.Source), source, list.Values, known)

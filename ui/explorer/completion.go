@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
+	"go.mau.fi/util/exslices"
 
 	"quarry/client"
 	"quarry/client/wire"
@@ -160,9 +161,7 @@ func (m *Model) unknown(field picker.Field, value string) string {
 	}
 	known := append(m.values(field), m.everyKnown(field)...) // hidden ones, too
 	if field.Name == "source" {
-		for _, source := range wire.Sources() {
-			known = append(known, picker.Value{Name: source.Value})
-		}
+		known = append(known, exslices.CastFunc(wire.SourceValues(), namedValue)...)
 	}
 	var names []string
 	for _, v := range known {

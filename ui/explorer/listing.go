@@ -6,11 +6,13 @@ import (
 	"slices"
 
 	tea "charm.land/bubbletea/v2"
+	"go.mau.fi/util/exslices"
 
 	"quarry/client"
 	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/ui/explorer/picker"
+	"quarry/ui/explorer/querybox"
 )
 
 // listedValues is the listing of a filter's values, once it was asked for.
@@ -37,7 +39,7 @@ func (m *Model) listing(field picker.Field) (known picker.Listing) {
 			client.ListedByNothing: "this token may not list sources: all of Onyx's",
 		}[welcome.listedBy]
 		if welcome.listedBy == client.ListedByNothing {
-			known.Values = supportedSources()
+			known.Values = exslices.CastFunc(client.OfferedSources(), namedValue)
 		}
 	}
 	for _, counted := range counts {
@@ -59,15 +61,7 @@ func (m *Model) everyKnown(field picker.Field) []picker.Value {
 	return known
 }
 
-// supportedSources are those that a server may have.
-func supportedSources() (values []picker.Value) {
-	for _, source := range wire.Sources() {
-		if client.IsOffered(source.Value) {
-			values = append(values, picker.Value{Name: source.Value})
-		}
-	}
-	return values
-}
+func namedValue(name string) picker.Value { return picker.Value{Name: name} }
 
 // listValues fetches the values of the filters that somebody chooses or types, once.
 func (m *Model) listValues() tea.Cmd {
@@ -96,10 +90,8 @@ func (m *Model) filtersInUse() (names []string) {
 	if partial, ok := m.box.Typing(); ok && m.place() == InBox {
 		names = append(names, partial.Field)
 	}
-	for _, chip := range m.box.Chips() {
-		names = append(names, chip.Field)
-	}
-	return names
+	fields := exslices.CastFunc(m.box.Chips(), func(chip querybox.Chip) string { return chip.Field })
+	return append(names, fields...)
 }
 
 // fetchListing fetches the values of a filter. What was listed before stays until then.
@@ -213,13 +205,9 @@ func explained(err error, sources []string) error {
 	if client.KindOf(err) != client.BadRequest {
 		return err
 	}
-	var known []string
-	for _, source := range wire.Sources() {
-		known = append(known, source.Value)
-	}
 	for _, name := range sources {
 		if _, found := wire.LookupSource(name); !found {
-			return strangeSource{name, wire.Nearest(name, known)}
+			return strangeSource{name, wire.Nearest(name, wire.SourceValues())}
 		}
 	}
 	return err
