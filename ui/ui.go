@@ -114,8 +114,7 @@ func (r *run) program() cli.Program {
 
 // printStack prints where a panic happened, for the report of it.
 func (r *run) printStack(err error) {
-	var caught *guard.PanicError
-	if errors.As(err, &caught) {
+	if caught, ok := errors.AsType[*guard.PanicError](err); ok {
 		fmt.Fprintln(r.process.Err, caught.Stack)
 	}
 }

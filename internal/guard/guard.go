@@ -124,8 +124,7 @@ func Log(log *slog.Logger, what string, then ...func()) func(error) {
 
 // Attr returns what a log says of an error: of a panic its value and stack.
 func Attr(err error) slog.Attr {
-	var caught *PanicError
-	if errors.As(err, &caught) {
+	if caught, ok := errors.AsType[*PanicError](err); ok {
 		return slog.Group("", "panic", caught.Value, "stack", caught.Stack) // without a name, a group is its attributes
 	}
 	return slog.String("error", err.Error())

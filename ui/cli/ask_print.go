@@ -271,8 +271,7 @@ func knownPackets() []string {
 }
 
 func (p *askJSON) end(answer *wire.ChatAnswer, failure error) error {
-	var reply *client.Error
-	if errors.As(failure, &reply) && reply.Kind != client.Canceled {
+	if reply, ok := errors.AsType[*client.Error](failure); ok && reply.Kind != client.Canceled {
 		if err := p.line(wire.ChatError, failureEvent{reply.Reason, reply.Code}, true); err != nil {
 			return err
 		}

@@ -283,13 +283,11 @@ func (a *app) panicFailure(panicked *guard.PanicError) error {
 
 // finish prints the two lines of an error and returns the exit code.
 func (a *app) finish(ctx context.Context, err error) int {
-	var panicked *guard.PanicError
-	if errors.As(err, &panicked) {
+	if panicked, ok := errors.AsType[*guard.PanicError](err); ok {
 		err = a.panicFailure(panicked)
 	}
 	if err != nil && ctx.Err() != nil && !errors.Is(err, errOutputClosed) {
-		var failure *Failure
-		if !errors.As(err, &failure) || failure.Code != ExitInterrupted {
+		if failure, ok := errors.AsType[*Failure](err); !ok || failure.Code != ExitInterrupted {
 			err = stopReason(ctx)
 		}
 	}

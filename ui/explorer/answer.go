@@ -156,8 +156,7 @@ func (m *Model) answerFailed(err error) {
 		m.answer.Stop()
 		return
 	}
-	var failed *client.Error
-	isKnown := errors.As(err, &failed)
+	failed, isKnown := errors.AsType[*client.Error](err)
 	problem, remedy := reasonOf(err), remedyOf(err)
 	switch {
 	case isKnown && strings.Contains(failed.Reason, "No default LLM model"):

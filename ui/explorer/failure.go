@@ -38,8 +38,7 @@ func (m *Model) countDown(f *failure) tea.Cmd {
 
 // remedy returns what to do about the failure by now.
 func (f *failure) remedy() string {
-	var limited *client.Error
-	if errors.As(f.err, &limited) && limited.RetryAfter > 0 {
+	if limited, ok := errors.AsType[*client.Error](f.err); ok && limited.RetryAfter > 0 {
 		if f.wait <= 0 {
 			return "try again now"
 		}
@@ -53,8 +52,7 @@ func (f *failure) remedy() string {
 // note records a failure; a repeated one keeps the time of the first.
 func (m *Model) note(what string, err error) {
 	f := failure{what: what, err: err, since: m.now(), tries: 1}
-	var limited *client.Error
-	if errors.As(err, &limited) && limited.Kind == client.RateLimited {
+	if limited, ok := errors.AsType[*client.Error](err); ok && limited.Kind == client.RateLimited {
 		f.wait = limited.RetryAfter.Round(time.Second)
 	}
 	if before := m.search.failure; before != nil && before.what == what {
@@ -95,8 +93,7 @@ func (f *failure) isRefusal() bool {
 
 // reasonOf is an error in one line, for a person.
 func reasonOf(err error) string {
-	var failed *client.Error
-	if errors.As(err, &failed) && failed.Reason != "" {
+	if failed, ok := errors.AsType[*client.Error](err); ok && failed.Reason != "" {
 		during := strings.TrimSuffix(err.Error(), failed.Error()) // what was being done, where somebody said so
 		return paint.Line(during + failed.Reason)
 	}

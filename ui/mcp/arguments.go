@@ -175,8 +175,8 @@ func checkBody(body []byte) error {
 }
 
 func refuseBody(w http.ResponseWriter, err error) {
-	var refused *bodyError
-	if !errors.As(err, &refused) {
+	refused, ok := errors.AsType[*bodyError](err)
+	if !ok {
 		refused = &bodyError{reason: "the body cannot be read, or is too large"}
 	}
 	w.Header().Set("Content-Type", "application/json")

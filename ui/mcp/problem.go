@@ -37,13 +37,12 @@ func (p *problem) Unwrap() error { return p.cause }
 
 // problemOf explains the failure of a call. The details of the search server's routes are of no use to the caller.
 func (s *session) problemOf(err error) error {
-	var known *problem
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[*problem](err); ok {
 		return known
 	}
 	found := &problem{what: err.Error(), cause: err}
-	var reply *client.Error
-	if errors.As(err, &reply) {
+	reply, ok := errors.AsType[*client.Error](err)
+	if ok {
 		found.what = reply.Reason
 	}
 	kind := client.KindOf(err)

@@ -442,8 +442,8 @@ func (s *session) askToken(ctx context.Context) (*visitor, error) {
 			return nil, refusal("no token was given", "Ask the server's operator for one, or create one in its settings.")
 		}
 		who, err := s.withToken(ctx, byToken, typed)
-		var no *cli.Failure
-		if !errors.As(err, &no) {
+		no, isRefusal := errors.AsType[*cli.Failure](err)
+		if !isRefusal {
 			return who, err
 		}
 		refused = err
