@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"go.mau.fi/util/exslices"
+
 	"quarry/client/wire"
 	"quarry/internal/text"
 )
@@ -87,10 +89,10 @@ func (c *Client) AdminGroups(ctx context.Context) ([]wire.DirectoryGroup, error)
 // ownGroups lists the groups that are not of other systems.
 func (c *Client) ownGroups(ctx context.Context) ([]wire.DirectoryGroup, error) {
 	groups, err := listed[wire.UserGroup](ctx, c, get(userGroupsPath, nil))
-	return mapped(groups, func(group wire.UserGroup) wire.DirectoryGroup {
+	return exslices.CastFunc(groups, func(group wire.UserGroup) wire.DirectoryGroup {
 		return wire.DirectoryGroup{ID: group.ID, Name: group.Name,
-			Connectors: mapped(group.CCPairs, func(pair wire.CCPair) string { return pair.Name }),
-			Users:      mapped(group.Users, func(user wire.Me) string { return user.Email })}
+			Connectors: exslices.CastFunc(group.CCPairs, func(pair wire.CCPair) string { return pair.Name }),
+			Users:      exslices.CastFunc(group.Users, func(user wire.Me) string { return user.Email })}
 	}), err
 }
 
@@ -189,10 +191,10 @@ func (c *Client) AdminDocumentSets(ctx context.Context) ([]wire.DirectorySet, er
 			groups, err = c.ownGroups(ctx)
 		}
 	}
-	return mapped(sets, func(set wire.DocumentSet) wire.DirectorySet {
+	return exslices.CastFunc(sets, func(set wire.DocumentSet) wire.DirectorySet {
 		return wire.DirectorySet{ID: set.ID, Name: set.Name, Description: text.OrEmpty(set.Description), IsPublic: set.IsPublic,
 			Users: namesOf(users, userKey, set.Users), Groups: namesOf(groups, groupKey, set.Groups),
-			Connectors: mapped(set.CCPairSummaries, func(pair wire.ConnectorSummary) string { return pair.Name })}
+			Connectors: exslices.CastFunc(set.CCPairSummaries, func(pair wire.ConnectorSummary) string { return pair.Name })}
 	}), err
 }
 
@@ -233,10 +235,10 @@ func (c *Client) AdminAgents(ctx context.Context) ([]wire.DirectoryAgent, error)
 		}
 		row := wire.DirectoryAgent{ID: agent.ID, Name: agent.Name, Description: agent.Description,
 			IsPublic:        agent.IsPublic,
-			Users:           mapped(full.Users, func(user wire.Owner) string { return text.OrEmpty(user.Email) }),
-			Groups:          mapped(full.GroupShares, func(share wire.GroupShare) string { return share.GroupName }),
-			Documents:       mapped(full.AttachedDocuments, func(d wire.AttachedDocument) string { return d.ID }),
-			DocumentSets:    mapped(agent.DocumentSets, func(set wire.DocumentSet) string { return set.Name }),
+			Users:           exslices.CastFunc(full.Users, func(user wire.Owner) string { return text.OrEmpty(user.Email) }),
+			Groups:          exslices.CastFunc(full.GroupShares, func(share wire.GroupShare) string { return share.GroupName }),
+			Documents:       exslices.CastFunc(full.AttachedDocuments, func(d wire.AttachedDocument) string { return d.ID }),
+			DocumentSets:    exslices.CastFunc(agent.DocumentSets, func(set wire.DocumentSet) string { return set.Name }),
 			SearchStartDate: full.SearchStartDate, SystemPrompt: text.OrEmpty(full.SystemPrompt),
 			Provider: full.Provider, Model: full.Model}
 		if agent.Owner != nil {
@@ -354,15 +356,6 @@ func (c *Client) unhurried(r call) call {
 	return r
 }
 
-// mapped is the list of what convert makes of each element; it is never nil.
-func mapped[A, B any](list []A, convert func(A) B) []B {
-	converted := make([]B, 0, len(list))
-	for _, element := range list {
-		converted = append(converted, convert(element))
-	}
-	return converted
-}
-
 // steps makes calls one after the other; after the first error no more are made.
 type steps struct {
 	*Client
@@ -414,8 +407,8 @@ func (s *steps) userGroup(name string) (wire.UserGroup, bool) {
 // setMembers gives a group other members, and connectors in addition to those that it has.
 func (s *steps) setMembers(group wire.UserGroup, users []wire.Me, pairs []int) {
 	step[wire.UserGroup](s, change(http.MethodPatch, groupPath(group.ID), wire.UserGroupChange{
-		UserIDs:   mapped(users, func(user wire.Me) string { return user.ID }),
-		CCPairIDs: append(mapped(group.CCPairs, func(pair wire.CCPair) int { return pair.ID }), pairs...)}))
+		UserIDs:   exslices.CastFunc(users, func(user wire.Me) string { return user.ID }),
+		CCPairIDs: append(exslices.CastFunc(group.CCPairs, func(pair wire.CCPair) int { return pair.ID }), pairs...)}))
 }
 
 func userKey(u wire.DirectoryUser) (name, id string)       { return u.Email, u.ID }
@@ -425,7 +418,7 @@ func groupKey(g wire.DirectoryGroup) (name string, id int) { return g.Name, g.ID
 func address(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
 
 func (s *steps) userIDs(emails []string) []string {
-	return idsOf(s, "user", mapped(emails, address), s.AdminUsers, userKey)
+	return idsOf(s, "user", exslices.CastFunc(emails, address), s.AdminUsers, userKey)
 }
 
 func (s *steps) groupIDs(names []string) []int {

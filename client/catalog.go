@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"go.mau.fi/util/exslices"
+
 	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/internal/guard"
@@ -28,8 +30,7 @@ func (c *Client) Personas(ctx context.Context) ([]wire.Persona, error) {
 // Persona returns one agent; for an unknown or hidden one the error is NotAvailable.
 func (c *Client) Persona(ctx context.Context, id int) (*wire.FullPersona, error) {
 	persona, err := fetched[wire.FullPersona](ctx, c, get(fmt.Sprintf("/persona/%d", id), nil))
-	var failed *Error
-	if errors.As(err, &failed) && failed.Kind == BadRequest { // how Onyx refuses a number that it does not know
+	if failed, ok := errors.AsType[*Error](err); ok && failed.Kind == BadRequest { // how Onyx refuses a number that it does not know
 		failed.Kind = NotAvailable
 	}
 	return persona, err
@@ -88,7 +89,7 @@ func agentError(name string, agents []wire.Persona, err error) error {
 	case err != nil:
 		return fmt.Errorf("look up the agent %q: %w", name, err)
 	}
-	names := mapped(agents, func(agent wire.Persona) string { return agent.Name })
+	names := exslices.CastFunc(agents, func(agent wire.Persona) string { return agent.Name })
 	return &Error{Kind: BadRequest, Reason: fmt.Sprintf("unknown agent %q", name),
 		remedy: wire.Hint(name, "See quarry agents", names)}
 }

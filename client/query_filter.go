@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"go.mau.fi/util/exslices"
+
 	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/internal/text"
@@ -25,7 +27,7 @@ func FilterNames() []string {
 
 // NegatableFilters returns the names of the filters that can exclude, as in -source:slack.
 func NegatableFilters() []string {
-	return mapped(field.All(), func(row field.Field) string { return row.Name })
+	return exslices.CastFunc(field.All(), func(row field.Field) string { return row.Name })
 }
 
 // filterField returns the filter with a key, in any case; "" if there is none.

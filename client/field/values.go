@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"go.mau.fi/util/exslices"
+
 	"quarry/client/wire"
 )
 
@@ -47,9 +49,9 @@ func pairs(at *[]wire.Tag) Values {
 }
 
 func (l list[T]) Len() int           { return len(*l.at) }
-func (l list[T]) Texts() []string    { return each(*l.at, l.text) }
-func (l list[T]) Keys() []string     { return each(*l.at, l.key) }
-func (l list[T]) Put(keys ...string) { *l.at = append(*l.at, each(keys, l.of)...) }
+func (l list[T]) Texts() []string    { return exslices.CastFunc(*l.at, l.text) }
+func (l list[T]) Keys() []string     { return exslices.CastFunc(*l.at, l.key) }
+func (l list[T]) Put(keys ...string) { *l.at = append(*l.at, exslices.CastFunc(keys, l.of)...) }
 func (l list[T]) Clear()             { *l.at = nil }
 
 func (l list[T]) Add(texts ...string) bool {
@@ -66,20 +68,7 @@ func (l list[T]) Add(texts ...string) bool {
 }
 
 func (l list[T]) Join(from Values) {
-	joined := slices.Clip(*l.at)
-	for _, value := range *from.(list[T]).at {
-		if !slices.Contains(joined, value) {
-			joined = append(joined, value)
-		}
-	}
-	*l.at = joined
-}
-
-func each[A, B any](list []A, convert func(A) B) (converted []B) {
-	for _, one := range list {
-		converted = append(converted, convert(one))
-	}
-	return converted
+	*l.at = exslices.DeduplicateUnsorted(slices.Concat(*l.at, *from.(list[T]).at))
 }
 
 // pairSeparator ends the key of a pair. Being the lowest character it keeps pairs in the order of their keys.
@@ -111,7 +100,7 @@ type counts[T any] struct {
 	write func(key string, count int) T
 }
 
-func (c counts[T]) Values() []wire.FacetValue { return each(*c.at, c.read) }
+func (c counts[T]) Values() []wire.FacetValue { return exslices.CastFunc(*c.at, c.read) }
 func (c counts[T]) Put(key string, count int) { *c.at = append(*c.at, c.write(key, count)) }
 
 func valueCounts(at *[]wire.FacetValue) Counts {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"go.mau.fi/util/exslices"
+
 	"quarry/client/wire"
 	"quarry/internal/text"
 )
@@ -33,11 +35,8 @@ func leftOutText(left wire.LeftOut) string {
 func (p *progress) dryRunText(done wire.LibraryEvent) string {
 	t := table{header: []string{"FORMAT", "ADD", "UPDATE", "REMOVE", "UNCHANGED", "SKIPPED FILES"}, style: p.app.style, width: p.app.io.columns()}
 	for _, f := range p.formats {
-		row := []string{printable(f.Kind)}
-		for _, count := range []int{f.Added, f.Updated, f.Removed, f.Unchanged, f.Skipped} {
-			row = append(row, text.Number(count))
-		}
-		t.rows = append(t.rows, row)
+		counts := []int{f.Added, f.Updated, f.Removed, f.Unchanged, f.Skipped}
+		t.rows = append(t.rows, append([]string{printable(f.Kind)}, exslices.CastFunc(counts, text.Number)...))
 	}
 	out := ""
 	if len(t.rows) > 0 {

@@ -96,9 +96,7 @@ func printList[T any](a *app, kind string, found []T, none string, t table, cell
 		return nil
 	}
 	t.style, t.width = a.style, a.io.columns()
-	for _, row := range found {
-		t.rows = append(t.rows, cells(row))
-	}
+	t.rows = exslices.CastFunc(found, cells)
 	t.dropEmpty()
 	return a.show([]byte(t.String()))
 }

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 
+	"go.mau.fi/util/exslices"
+
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/internal/text"
@@ -28,22 +30,21 @@ type reference struct {
 // references reads the arguments: citation numbers of a saved search if there is one, else what was printed or pasted.
 func (a *app) references(arguments []string, from string) (found []reference, err error) {
 	if from == "" {
-		for _, argument := range arguments {
-			found = append(found, reference{written: argument, ref: argument})
-		}
-		return found, nil
+		return exslices.CastFunc(arguments, func(argument string) reference { return reference{argument, argument, ""} }), nil
 	}
+	var numbers []int
 	for _, argument := range arguments {
-		if number, err := strconv.Atoi(strings.Trim(argument, "[]")); err != nil || number < 1 {
+		number, err := strconv.Atoi(strings.Trim(argument, "[]"))
+		if err != nil || number < 1 {
 			return nil, usage("Give a citation number, like 2.", "%q is not a citation number", argument)
 		}
+		numbers = append(numbers, number)
 	}
 	results, err := a.savedResults(from)
 	if err != nil {
 		return nil, err
 	}
-	for _, argument := range arguments {
-		number, _ := strconv.Atoi(strings.Trim(argument, "[]"))
+	for _, number := range numbers {
 		one, err := refOf(results, number)
 		if err != nil {
 			return nil, err

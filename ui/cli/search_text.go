@@ -90,10 +90,7 @@ func (a *app) about(r wire.SearchResult, several bool) string {
 // passage is the part of a result's content that matches best, wrapped, with the query's words marked.
 func (a *app) passage(r wire.SearchResult, words []string, room int) []string {
 	shown := passage.Excerpt(r, words, passageLines, room)
-	above := []string{text.OneLine(passage.Title(r))}
-	for _, heading := range r.HeadingPath {
-		above = append(above, text.OneLine(heading))
-	}
+	above := append(exslices.CastFunc(r.HeadingPath, text.OneLine), text.OneLine(passage.Title(r)))
 	for len(shown) > 1 && slices.Contains(above, shown[0].Text) {
 		shown = shown[1:] // printed above: the title, a heading, or the line that names a message's author
 	}

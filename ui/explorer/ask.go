@@ -10,11 +10,12 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"go.mau.fi/util/exmaps"
+	"go.mau.fi/util/exslices"
 
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/internal/text"
-	"quarry/ui/passage"
 	"quarry/ui/state"
 )
 
@@ -134,11 +135,8 @@ func (m *Model) markedShown() []state.Passage {
 	if len(marks) == 0 || m.search.shown == nil {
 		return nil
 	}
-	shown := map[string]bool{}
-	for _, result := range m.search.shown.response.Results {
-		shown[passage.RefOf(result)] = true
-	}
-	return slices.DeleteFunc(slices.Clone(marks), func(p state.Passage) bool { return !shown[p.Ref] })
+	shown := exmaps.NewSetWithItems(refsOf(m.search.shown.response.Results))
+	return slices.DeleteFunc(slices.Clone(marks), func(p state.Passage) bool { return !shown.Has(p.Ref) })
 }
 
 // asksOverMarked reports whether the server answers from passages of one's choice.
@@ -163,12 +161,12 @@ func (m *Model) cannotAskOver(passages []state.Passage) string {
 	return ""
 }
 
+func markedRef(p state.Passage) string { return p.Ref }
+
 // chatRefs returns the refs of passages for a question: first the best chunk of each, then as many of their others as a
 // question takes. whole reports whether that is all.
 func chatRefs(passages []state.Passage) (refs []string, whole bool) {
-	for _, p := range passages {
-		refs = append(refs, p.Ref)
-	}
+	refs = exslices.CastFunc(passages, markedRef)
 	for _, p := range passages {
 		for chunk := p.ChunkStart; chunk <= p.ChunkEnd; chunk++ {
 			ref := p.DocumentID + "#" + strconv.Itoa(chunk)

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
+	"go.mau.fi/util/exmaps"
+	"go.mau.fi/util/exslices"
 
 	"quarry/client/wire"
 	"quarry/internal/text"
@@ -24,9 +26,9 @@ import (
 type collecting struct {
 	panel.Collection
 	exports  panel.Actions
-	known    []state.Passage // as the list and the panel show them
-	marked   map[string]bool // by reference
-	checking *request        // whether they changed since
+	known    []state.Passage    // as the list and the panel show them
+	marked   exmaps.Set[string] // by reference
+	checking *request           // whether they changed since
 }
 
 func collectionBindings() []Binding {
@@ -50,10 +52,7 @@ func (m *Model) followCollection() {
 		return
 	}
 	m.collection.known = now
-	marked := make(map[string]bool, len(now))
-	for _, p := range now {
-		marked[p.Ref] = true
-	}
+	marked := exmaps.NewSetWithItems(exslices.CastFunc(now, markedRef))
 	m.collection.Set(now, m.look.by, m.now())
 	if !maps.Equal(marked, m.collection.marked) {
 		m.collection.marked = marked

@@ -8,11 +8,13 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
+	"go.mau.fi/util/exslices"
 
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/ui/explorer/panel"
+	"quarry/ui/explorer/querybox"
 )
 
 // chatPage is how many earlier conversations are asked for at once.
@@ -279,9 +281,7 @@ func lastQuestion(chat *wire.ChatSessionDetail) int {
 // addAnswer completes a turn with its answer.
 func addAnswer(turn *panel.Turn, message wire.ChatMessage, running bool) {
 	turn.ChatAnswer = wire.ChatAnswer{Text: message.Message, Citations: map[int]string{}}
-	for _, saved := range message.ContextDocs {
-		turn.Documents = append(turn.Documents, saved.SearchDoc)
-	}
+	turn.Documents = exslices.CastFunc(message.ContextDocs, func(saved wire.SavedSearchDoc) wire.SearchDoc { return saved.SearchDoc })
 	for number, id := range message.Citations {
 		if n, err := strconv.Atoi(number); err == nil {
 			turn.Citations[n] = id
@@ -345,10 +345,7 @@ func (m *Model) searchFurther(text string, said []wire.Message) tea.Cmd {
 // replaceQuery puts a question in place of the words of the query. Its filters stay, and undo brings the words back.
 func (m *Model) replaceQuery(question string) {
 	m.remember()
-	var filters []string
-	for _, chip := range m.box.Chips() {
-		filters = append(filters, chip.Raw)
-	}
+	filters := exslices.CastFunc(m.box.Chips(), func(chip querybox.Chip) string { return chip.Raw })
 	m.box.SetQuery(strings.Join(append(filters, question), " "))
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"go.mau.fi/util/exmaps"
 	"go.mau.fi/util/exslices"
 
 	"quarry/client"
@@ -152,11 +153,7 @@ func (m *Model) searched() tea.Cmd {
 // showAdded marks the results of a saved search that were not among them at its last opening.
 func (m *Model) showAdded(saved state.Saved, refs []string) {
 	added := saved.New(refs)
-	isNew := make(map[string]bool, len(added))
-	for _, ref := range added {
-		isNew[ref] = true
-	}
-	m.list.SetNew(isNew)
+	m.list.SetNew(exmaps.NewSetWithItems(added))
 	what := "nothing"
 	if len(added) > 0 {
 		what = strconv.Itoa(len(added))

@@ -8,7 +8,9 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
+	"go.mau.fi/util/exslices"
 
+	"quarry/client"
 	"quarry/internal/text"
 	"quarry/theme"
 	"quarry/ui/explorer/dimension"
@@ -201,9 +203,7 @@ func (m *Model) closePanel() tea.Cmd {
 func (m *Model) openWhy() tea.Cmd {
 	s := m.search.shown
 	explained := panel.Explained{Text: s.text, Where: m.target.Where, Response: s.response, Took: m.searchTime(), Instant: s.instant}
-	for _, chip := range s.query.Chips {
-		explained.Filters = append(explained.Filters, chip.Raw)
-	}
+	explained.Filters = exslices.CastFunc(s.query.Chips, func(chip client.Chip) string { return chip.Raw })
 	for _, message := range s.wire.MessageHistory[:max(0, len(s.wire.MessageHistory)-1)] {
 		if message.Type == "user" {
 			explained.After = message.Message

@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"github.com/dustin/go-humanize"
+	"go.mau.fi/util/exmaps"
 
 	"quarry/client"
 	"quarry/client/wire"
@@ -130,13 +131,10 @@ func Highlights(r wire.SearchResult, words []string) []wire.Span {
 // titles and places, which come without marks.
 func Forms(results []wire.SearchResult, words []string) []string {
 	const most = 20 // marks of a result
-	forms := map[string]bool{}
-	for _, word := range words {
-		forms[word] = true
-	}
+	forms := exmaps.NewSetWithItems(words)
 	for _, r := range results {
 		for _, mark := range wire.OrderSpans(r.Content, r.Highlights[:min(len(r.Highlights), most)]) {
-			forms[strings.ToLower(r.Content[mark[0]:mark[1]])] = true
+			forms.Add(strings.ToLower(r.Content[mark[0]:mark[1]]))
 		}
 	}
 	return slices.Sorted(maps.Keys(forms))

@@ -86,10 +86,7 @@ func (s *session) counts() string {
 		}
 		return said + "."
 	}
-	documents := map[string]bool{}
-	for _, result := range s.results {
-		documents[passage.DocumentKey(result)] = true
-	}
+	documents := exslices.DeduplicateUnsortedFunc(s.results, passage.DocumentKey)
 	return text.Count(len(s.results), "result") + " in " + text.Count(len(documents), "document") + "."
 }
 

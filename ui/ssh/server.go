@@ -18,6 +18,7 @@ import (
 	charm "charm.land/ssh"
 	"charm.land/wish/v2"
 	uv "github.com/charmbracelet/ultraviolet"
+	"go.mau.fi/util/exslices"
 	gossh "golang.org/x/crypto/ssh"
 
 	"quarry/client"
@@ -402,10 +403,6 @@ func (s *server) stop(inner *charm.Server) {
 		wait(lastCall, empty)
 	}
 	// A client that has read its exit code disconnects. Closed before, the connection looks broken to it.
-	var gone []<-chan struct{}
-	for _, one := range running {
-		gone = append(gone, one.conn.gone)
-	}
-	wait(lastCall, gone...)
+	wait(lastCall, exslices.CastFunc(running, func(one *session) <-chan struct{} { return one.conn.gone })...)
 	_ = inner.Close()
 }

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"go.mau.fi/util/exmaps"
+	"go.mau.fi/util/exslices"
+
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/internal/text"
@@ -57,11 +60,7 @@ type Saved struct {
 
 // New returns the references that were not among the results when the search was last opened.
 func (s Saved) New(refs []string) []string {
-	seen := make(map[string]bool, len(s.Seen))
-	for _, ref := range s.Seen {
-		seen[ref] = true
-	}
-	return slices.DeleteFunc(slices.Clone(refs), func(ref string) bool { return seen[ref] })
+	return slices.DeleteFunc(slices.Clone(refs), exmaps.NewSetWithItems(s.Seen).Has)
 }
 
 // Passage is a collected passage, as it was when it was marked: what savedPassage has keys for. Its Ref is what
@@ -187,12 +186,7 @@ func (s *State) MarkSeen(name string, refs []string, now time.Time) {
 	}
 	s.Saved = slices.Clone(s.Saved)
 	saved := &s.Saved[at]
-	known := make(map[string]bool, len(refs)+len(saved.Seen))
-	saved.Seen = slices.DeleteFunc(slices.Concat(refs, saved.Seen), func(ref string) bool {
-		isKnown := known[ref]
-		known[ref] = true
-		return isKnown
-	})
+	saved.Seen = exslices.DeduplicateUnsorted(slices.Concat(refs, saved.Seen))
 	saved.Seen = saved.Seen[:min(len(saved.Seen), MaxSeen)]
 	saved.Opened = now
 }

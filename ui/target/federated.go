@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.mau.fi/util/exslices"
+
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/config"
@@ -116,12 +118,8 @@ func (c Choice) Beside() []string {
 	if !c.isTogether() {
 		return nil
 	}
-	var names []string
 	_, asked := c.split()
-	for _, one := range asked {
-		names = append(names, one.Profile)
-	}
-	return names
+	return exslices.CastFunc(asked, func(one Choice) string { return one.Profile })
 }
 
 // Elsewhere reports whether a server in this process only asks others.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"go.mau.fi/util/exmaps"
+
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/ui/explorer/dimension"
@@ -43,14 +45,14 @@ type List struct {
 	forms    []string // of the words, marked in titles and places
 	rows     []row
 	now      time.Time
-	grouping string          // one of Groupings; empty: ByDocument
-	marked   map[string]bool // by passage.RefOf
-	fresh    map[string]bool // likewise: those that are new
-	mixed    bool            // of several origins
-	oneDate  bool            // all documents have the same, which rows need not say
-	several  bool            // of several sources or places
-	usual    string          // the source or place of more than half of them
-	apart    []string        // see passage.Apart
+	grouping string             // one of Groupings; empty: ByDocument
+	marked   exmaps.Set[string] // by passage.RefOf
+	fresh    exmaps.Set[string] // likewise: those that are new
+	mixed    bool               // of several origins
+	oneDate  bool               // all documents have the same, which rows need not say
+	several  bool               // of several sources or places
+	usual    string             // the source or place of more than half of them
+	apart    []string           // see passage.Apart
 
 	by dimension.Dimension
 
@@ -137,13 +139,13 @@ func (l *List) isOld(r wire.SearchResult) bool {
 }
 
 // SetMarked sets which passages have a mark, by passage.RefOf.
-func (l *List) SetMarked(marked map[string]bool) {
+func (l *List) SetMarked(marked exmaps.Set[string]) {
 	l.marked = marked
 	l.drawn.clear()
 }
 
 // SetNew sets which passages are new since they were looked at last, by passage.RefOf; nil: none.
-func (l *List) SetNew(fresh map[string]bool) {
+func (l *List) SetNew(fresh exmaps.Set[string]) {
 	l.fresh = fresh
 	l.drawn.clear()
 }
@@ -268,7 +270,7 @@ func (l *List) isFolded(at int) bool {
 		return false
 	}
 	ref := passage.RefOf(l.items[r.item])
-	return !l.marked[ref] && !l.fresh[ref]
+	return !l.marked.Has(ref) && !l.fresh.Has(ref)
 }
 
 // folded returns how many passages of the selected document are folded, for the last row of it that is listed; 0 for

@@ -12,6 +12,7 @@ import (
 
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
+	"go.mau.fi/util/exmaps"
 
 	"quarry/client/wire"
 	"quarry/internal/testkit/longtest"
@@ -392,7 +393,7 @@ func TestNewPassages(t *testing.T) {
 	under := item(1, "a#5", "Runbook", "Then roll it back")
 	under.HeadingPath = []string{"Runbook", "Steps"}
 	l.Set([]wire.SearchResult{item(1, "a#0", "Runbook", "roll"), below, under, item(2, "b#0", "Policy", "rolls")}, nil, false)
-	l.SetNew(map[string]bool{"a#4": true, "a#5": true, "b#0": true})
+	l.SetNew(exmaps.NewSetWithItems([]string{"a#4", "a#5", "b#0"}))
 	expect(t, glyphless(shown(&l, 60, 11)),
 		"▌ 1  Runbook                                       ↳ 2  3 d",
 		"▌    roll",
@@ -611,12 +612,14 @@ func TestUnfolding(t *testing.T) {
 	for range 20 {
 		var l List
 		var items []wire.SearchResult
-		marked := map[string]bool{}
+		marked := exmaps.Set[string]{}
 		for document := range 20 {
 			for passage := range 1 + random.IntN(4) {
 				ref := fmt.Sprintf("d%d#%d", document, passage)
 				items = append(items, item(document+1, ref, fmt.Sprint("Document ", document), "text"))
-				marked[ref] = random.IntN(10) == 0
+				if random.IntN(10) == 0 {
+					marked.Add(ref)
+				}
 			}
 		}
 		l.SetMarked(marked)
@@ -636,7 +639,7 @@ func TestUnfolding(t *testing.T) {
 			}
 			var want []int
 			for i, r := range items {
-				if strings.HasSuffix(r.Ref, "#0") || marked[r.Ref] || r.DocumentID == items[at].DocumentID {
+				if strings.HasSuffix(r.Ref, "#0") || marked.Has(r.Ref) || r.DocumentID == items[at].DocumentID {
 					want = append(want, i)
 				}
 			}
@@ -760,9 +763,11 @@ func operate(random *rand.Rand, l *List) {
 	case 12:
 		l.More = random.IntN(30)
 		at := random.IntN(20)
-		fresh := map[string]bool{}
+		fresh := exmaps.Set[string]{}
 		for _, r := range l.items {
-			fresh[r.Ref] = r.CitationID != nil && *r.CitationID > at
+			if r.CitationID != nil && *r.CitationID > at {
+				fresh.Add(r.Ref)
+			}
 		}
 		l.SetNew(fresh)
 	case 0:

@@ -51,7 +51,7 @@ func (l *List) drawRow(key drawnRow) []string {
 		d.age = passage.ShortAge(text.OrEmpty(item.UpdatedAt), l.now)
 	}
 	ref := passage.RefOf(item)
-	d.added = l.fresh[ref]
+	d.added = l.fresh.Has(ref)
 	bar := " "
 	switch {
 	case key.selected && l.drawn.look.focused:
@@ -67,7 +67,7 @@ func (l *List) drawRow(key drawnRow) []string {
 	}
 	for i, line := range shown {
 		bar := bar
-		if i == 0 && l.marked[ref] {
+		if i == 0 && l.marked.Has(ref) {
 			bar = d.th.Number.Render(mark)
 		}
 		switch {
