@@ -224,13 +224,16 @@ func (c *call) scopesOf(agents []directory.Agent) (map[int]scopeCount, error) {
 			return err
 		}
 		counts, err := countScopes(c.ctx, snapshot, c.who.Access(), rest)
+		if err != nil {
+			return err
+		}
 		for _, a := range rest {
 			count := counts[a.ID]
 			count.version = snapshot.Version()
 			known[a.ID] = count
 			c.counted.scopes.Add(scopeKey{key, a.ID, a.Revision}, count)
 		}
-		return err
+		return nil
 	})
 	return known, err
 }

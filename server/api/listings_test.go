@@ -2,7 +2,9 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -93,6 +95,31 @@ func TestListingsAskTheLibraryOnce(t *testing.T) {
 			get[wire.ValidTags](w, "jo", "/query/valid-tags"+pattern)
 		}
 	})
+}
+
+// failingSnapshot cannot count.
+type failingSnapshot struct{ index.Snapshot }
+
+func (failingSnapshot) Facets(context.Context, index.Filter) (index.Counts, error) {
+	return index.Counts{}, errors.New("the counts are torn")
+}
+
+// TestAFailedCountIsNotKept: the next listing counts again.
+func TestAFailedCountIsNotKept(t *testing.T) {
+	w := newWorld(t)
+	w.breakWith(func(ctx context.Context) (index.Snapshot, error) {
+		snapshot, err := w.documents.Snapshot(ctx)
+		return failingSnapshot{snapshot}, err
+	})
+	if answer := w.call(w.public, "jo", "GET", "/persona", ""); answer.Code != http.StatusInternalServerError {
+		t.Fatalf("HTTP %d %s", answer.Code, answer.Body)
+	}
+	w.breakWith(w.documents.Snapshot)
+	agents := get[[]wire.Persona](w, "jo", "/persona")
+	at := slices.IndexFunc(agents, func(a wire.Persona) bool { return a.ID == w.eng.ID })
+	if at < 0 || len(agents[at].KnowledgeSources) == 0 {
+		t.Errorf("an agent of a set has no sources: %+v", agents)
+	}
 }
 
 // slotsAtOnce is how many count at the same time, before what they counted is known.
