@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,49 +51,42 @@ func (s *Server) knowTenant(ctx context.Context, tenant string) error {
 }
 
 // adminBody reads the body of a route of /admin.
-func adminBody[T any](c *call) (value T, err error) {
-	if err := c.failure(); err != nil {
-		return value, err
-	}
+func adminBody[T any](c *call) (value T) {
+	check(c.failure())
 	if err := wire.Unmarshal(c.body, &value); err != nil {
-		return value, invalid(problem{kind: "model_attributes_type", where: []any{"body"}, text: err.Error()})
+		abort(invalid(problem{kind: "model_attributes_type", where: []any{"body"}, text: err.Error()}))
 	}
-	return value, nil
+	return value
 }
 
 // adding returns a route that adds what the body describes, and answers with the completed description.
-func adding[T any](add func(*call, *wire.Added[T]) error) responder {
-	return func(c *call) (any, error) {
-		item, err := adminBody[T](c)
-		added := wire.Added[T]{Item: item, IsNew: true}
-		if err == nil {
-			err = add(c, &added)
-		}
-		return added, err
+func adding[T any](add func(*call, *wire.Added[T])) responder {
+	return func(c *call) any {
+		added := wire.Added[T]{Item: adminBody[T](c), IsNew: true}
+		add(c, &added)
+		return added
 	}
 }
 
 // listing returns a route that lists things of the directory.
 func listing[T, W any](list func(directory.View) ([]T, error), describe func(T) W) responder {
-	return func(c *call) (any, error) {
-		found, err := list(c.directory)
-		return mapped(found, describe), err
-	}
+	return func(c *call) any { return mapped(must(list(c.directory)), describe) }
 }
 
 // removing returns a route that removes what the parameter name names.
 func removing(remove func(people directory.View, name string) error) responder {
-	return func(c *call) (any, error) {
+	return func(c *call) any {
 		name := c.requireText("name", 1, longestPrompt)
-		if err := c.failure(); err != nil {
-			return nil, err
-		}
+		check(c.failure())
 		return done(remove(c.directory, name))
 	}
 }
 
 // done is the answer of routes without a result.
-func done(err error) (any, error) { return wire.MessageError{Message: "Done"}, err }
+func done(err error) any {
+	check(err)
+	return wire.MessageError{Message: "Done"}
+}
 
 // storedUsers lists the users. A directory that was never created has none, not even the owner.
 func storedUsers(people directory.View) ([]directory.User, error) {
@@ -108,37 +102,30 @@ func wireUser(user directory.User) wire.DirectoryUser {
 }
 
 // addAdminUser creates a user, or changes the role of an existing user if one is given.
-func addAdminUser(c *call, added *wire.Added[wire.DirectoryUser]) error {
+func addAdminUser(c *call, added *wire.Added[wire.DirectoryUser]) {
 	asked := added.Item
 	_, err := c.directory.UserNamed(asked.Email)
-	if added.IsNew = errors.Is(err, directory.ErrNotFound); err != nil && !added.IsNew {
-		return err
+	if added.IsNew = errors.Is(err, directory.ErrNotFound); !added.IsNew {
+		check(err)
 	}
-	role := directory.Role(asked.Role)
-	if role == "" {
-		role = directory.RoleBasic
-	}
-	user, err := c.directory.AddUser(asked.Email, role)
-	if err == nil && asked.Role != "" && user.Role != role {
-		user.Role, err = role, c.directory.SetRole(asked.Email, role)
+	role := cmp.Or(directory.Role(asked.Role), directory.RoleBasic)
+	user := must(c.directory.AddUser(asked.Email, role))
+	if asked.Role != "" && user.Role != role {
+		check(c.directory.SetRole(asked.Email, role))
+		user.Role = role
 	}
 	added.Item = wireUser(user)
-	return err
 }
 
-func setUserState(c *call) (any, error) {
-	asked, err := adminBody[wire.DirectoryUserState](c)
-	if err != nil {
-		return nil, err
-	}
+func setUserState(c *call) any {
+	asked := adminBody[wire.DirectoryUserState](c)
 	return done(c.directory.SetActive(asked.Email, asked.IsActive))
 }
 
 // externalGroups lists the groups of other systems by source and id.
-func externalGroups(c *call) (any, error) {
+func externalGroups(c *call) any {
 	rows := []wire.DirectoryGroup{}
-	members, err := c.directory.ExternalMembers()
-	for _, member := range members {
+	for _, member := range must(c.directory.ExternalMembers()) {
 		name := member.Group.Source + ":" + member.Group.ID
 		if last := len(rows) - 1; last < 0 || rows[last].Name != name {
 			rows = append(rows, wire.DirectoryGroup{Name: name, External: true, Connectors: []string{}})
@@ -146,43 +133,40 @@ func externalGroups(c *call) (any, error) {
 		last := &rows[len(rows)-1]
 		last.Users = append(last.Users, member.Email)
 	}
-	return rows, err
+	return rows
 }
 
 // joinExternalGroup adds users, who are created if they do not exist, to a group of another system.
-func joinExternalGroup(c *call, added *wire.Added[wire.DirectoryGroup]) error {
+func joinExternalGroup(c *call, added *wire.Added[wire.DirectoryGroup]) {
 	added.IsNew = false // the other system created it
-	group, err := externalGroup(added.Item.Name)
-	for i := 0; err == nil && i < len(added.Item.Users); i++ {
-		err = c.directory.JoinExternalGroup(group, added.Item.Users[i])
+	group := externalGroup(added.Item.Name)
+	for _, user := range added.Item.Users {
+		check(c.directory.JoinExternalGroup(group, user))
 	}
-	return err
 }
 
 // externalGroup parses SOURCE:ID.
-func externalGroup(name string) (directory.ExternalGroup, error) {
+func externalGroup(name string) directory.ExternalGroup {
 	source, id, found := strings.Cut(name, ":")
 	if !found {
 		reason := fmt.Sprintf("a group of another system is written SOURCE:ID, not %q", name)
-		return directory.ExternalGroup{}, directory.InputError{Reason: reason}
+		abort(directory.InputError{Reason: reason})
 	}
-	return directory.ExternalGroup{Source: source, ID: id}, nil
+	return directory.ExternalGroup{Source: source, ID: id}
 }
 
 // leaveExternalGroup removes users from a group of another system, everybody if none is named.
-func leaveExternalGroup(c *call) (any, error) {
+func leaveExternalGroup(c *call) any {
 	name, users := c.requireText("name", 1, longestPrompt), c.texts("user")
-	if err := c.failure(); err != nil {
-		return nil, err
-	}
+	check(c.failure())
 	if len(users) == 0 {
 		users = []string{""}
 	}
-	group, err := externalGroup(name)
-	for i := 0; err == nil && i < len(users); i++ {
-		err = c.directory.LeaveExternalGroup(group, users[i])
+	group := externalGroup(name)
+	for _, user := range users {
+		check(c.directory.LeaveExternalGroup(group, user))
 	}
-	return done(err)
+	return done(nil)
 }
 
 func wireConnector(pair directory.CCPair) wire.DirectoryConnector {
@@ -191,81 +175,57 @@ func wireConnector(pair directory.CCPair) wire.DirectoryConnector {
 }
 
 // ensureSandboxToken answers with the sandbox token of a user, in the form of a new token.
-func ensureSandboxToken(c *call) (any, error) {
-	asked, err := adminBody[wire.SandboxTokenRequest](c)
-	if err != nil {
-		return nil, err
-	}
+func ensureSandboxToken(c *call) any {
+	asked := adminBody[wire.SandboxTokenRequest](c)
 	token, secret, isNew, err := c.Directory.EnsureSandboxToken(c.ctx, directory.SandboxRequest{
 		Tenant: c.who.Tenant, Email: asked.User, Key: c.SecretKey, Renew: asked.Renew})
+	check(err)
 	item := wire.NewAccessToken{AccessToken: token.Wire(), Token: secret}
-	return wire.Added[wire.NewAccessToken]{Item: item, IsNew: isNew}, err
+	return wire.Added[wire.NewAccessToken]{Item: item, IsNew: isNew}
 }
 
 // adminTenants lists the tenants by name. An empty library has only the default tenant.
-func adminTenants(c *call) (any, error) {
-	known, err := c.Directory.DescribeTenants(c.ctx)
-	if err != nil {
-		return nil, err
-	}
+func adminTenants(c *call) any {
+	known := must(c.Directory.DescribeTenants(c.ctx))
 	for i := range known {
-		if err := c.countStored(c.ctx, &known[i]); err != nil {
-			return nil, err
-		}
+		c.countStored(&known[i])
 	}
-	return known, nil
+	return known
 }
 
 // countStored counts the documents and conversations of a tenant.
-func (s *Server) countStored(ctx context.Context, t *wire.DirectoryTenant) error {
-	err := s.reading(ctx, t.Name, func(snapshot index.Snapshot) error {
-		stats, err := snapshot.Stats(ctx)
+func (c *call) countStored(t *wire.DirectoryTenant) {
+	check(c.reading(c.ctx, t.Name, func(snapshot index.Snapshot) error {
+		stats, err := snapshot.Stats(c.ctx)
 		t.Documents = stats.Documents
 		return err
-	})
-	if err != nil {
-		return err
-	}
-	t.Conversations, err = s.Chats(t.Name).Count(ctx)
-	return err
+	}))
+	t.Conversations = must(c.Chats(t.Name).Count(c.ctx))
 }
 
-func addTenant(c *call, added *wire.Added[wire.DirectoryTenant]) error {
-	ctx, d := c.ctx, c.Directory
-	known, err := d.Tenants(ctx)
-	if err != nil {
-		return err
-	}
-	added.IsNew = !slices.Contains(known, added.Item.Name)
-	if err := d.AddTenant(ctx, added.Item.Name); err != nil {
-		return err
-	}
-	if added.Item, err = d.DescribeTenant(ctx, added.Item.Name); err != nil {
-		return err
-	}
-	return c.countStored(ctx, &added.Item)
+func addTenant(c *call, added *wire.Added[wire.DirectoryTenant]) {
+	name := added.Item.Name
+	added.IsNew = !slices.Contains(must(c.Directory.Tenants(c.ctx)), name)
+	check(c.Directory.AddTenant(c.ctx, name))
+	added.Item = must(c.Directory.DescribeTenant(c.ctx, name))
+	c.countStored(&added.Item)
 }
 
 // dropTenant removes a tenant with everything in it, and answers what that was. Without force it removes only an empty
 // tenant.
-func dropTenant(c *call) (any, error) {
-	ctx, s := c.ctx, c.Server
+func dropTenant(c *call) any {
 	name, force := c.requireText("name", 1, longestPrompt), c.flag("force")
-	if err := c.failure(); err != nil {
-		return nil, err
-	}
-	tenant, err := s.Directory.DescribeTenant(ctx, name)
+	check(c.failure())
+	tenant, err := c.Directory.DescribeTenant(c.ctx, name)
 	if errors.Is(err, directory.ErrNotFound) || name == directory.DefaultTenant {
-		return nil, s.RemoveTenant(ctx, name) // refuses the default one, and deletes the files of an interrupted removal
+		check(c.RemoveTenant(c.ctx, name)) // refuses the default one, and deletes the files of an interrupted removal
+		return nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	if err := s.countStored(ctx, &tenant); err != nil {
-		return nil, err
-	}
+	check(err)
+	c.countStored(&tenant)
 	if held := tenant.Holds(); len(held) > 0 && !force {
-		return nil, coded(wire.CodeTenantNotEmpty, "tenant %s is not empty: it has %s", name, strings.Join(held, ", "))
+		abort(coded(wire.CodeTenantNotEmpty, "tenant %s is not empty: it has %s", name, strings.Join(held, ", ")))
 	}
-	return tenant, s.RemoveTenant(ctx, name)
+	check(c.RemoveTenant(c.ctx, name))
+	return tenant
 }

@@ -22,13 +22,11 @@ import (
 const permissionViewer = "VIEWER"
 
 // personas answers GET /persona.
-func personas(c *call) (any, error) {
+func personas(c *call) any {
 	c.boolean("include_deleted", false) // deleted agents are not kept
 	wanted := c.numbers("persona_ids")
-	agents, err := c.directory.Agents()
-	if err := cmp.Or(c.failure(), err); err != nil {
-		return nil, err
-	}
+	check(c.failure())
+	agents := must(c.directory.Agents())
 	if wanted != nil {
 		agents = slices.DeleteFunc(agents, func(a directory.Agent) bool { return !slices.Contains(wanted, a.ID) })
 	}
@@ -36,33 +34,23 @@ func personas(c *call) (any, error) {
 }
 
 // agentPage answers GET /agents: the agents in pages.
-func agentPage(c *call) (any, error) {
+func agentPage(c *call) any {
 	const usual, most, lastPage = 10, 1000, 1 << 30
 	number, size := c.wholeOr("page_num", 0, 0, lastPage), c.wholeOr("page_size", usual, 1, most)
-	agents, err := c.directory.Agents()
-	if err := cmp.Or(c.failure(), err); err != nil {
-		return nil, err
-	}
+	check(c.failure())
+	agents := must(c.directory.Agents())
 	start := min(number*size, len(agents))
-	described, err := c.describeAgents(agents[start:min(start+size, len(agents))])
-	return wire.PersonaPage{Items: described, TotalItems: len(agents)}, err
+	described := c.describeAgents(agents[start:min(start+size, len(agents))])
+	return wire.PersonaPage{Items: described, TotalItems: len(agents)}
 }
 
 // persona answers GET /persona/{id}.
-func persona(c *call) (any, error) {
-	agent, err := c.agentOfPath()
-	if err != nil {
-		return nil, err
-	}
-	return c.describeOne(agent)
-}
+func persona(c *call) any { return c.describeOne(must(c.agentOfPath())) }
 
 // agentOfPath returns the agent whose id is in the path.
 func (c *call) agentOfPath() (directory.Agent, error) {
 	id := c.pathNumber("id", "persona_id")
-	if err := c.failure(); err != nil {
-		return directory.Agent{}, err
-	}
+	check(c.failure())
 	agent, err := c.directory.Agent(id)
 	if errors.Is(err, directory.ErrNotFound) {
 		err = message(noPersona(id))
@@ -71,12 +59,8 @@ func (c *call) agentOfPath() (directory.Agent, error) {
 }
 
 // describeAgents returns what the caller may know of agents.
-func (c *call) describeAgents(agents []directory.Agent) ([]wire.Persona, error) {
-	sets, setsErr := c.setsOfAgents(agents)
-	scopes, err := c.scopesOf(agents)
-	if err := cmp.Or(setsErr, err); err != nil {
-		return nil, err
-	}
+func (c *call) describeAgents(agents []directory.Agent) []wire.Persona {
+	sets, scopes := c.setsOfAgents(agents), c.scopesOf(agents)
 	return mapped(agents, func(a directory.Agent) wire.Persona {
 		permission := permissionViewer
 		switch {
@@ -107,21 +91,18 @@ func (c *call) describeAgents(agents []directory.Agent) ([]wire.Persona, error) 
 			}
 		}
 		return p
-	}), nil
+	})
 }
 
 // setsOfAgents describes the document sets of agents that the caller may know, by name.
-func (c *call) setsOfAgents(agents []directory.Agent) ([]wire.DocumentSet, error) {
+func (c *call) setsOfAgents(agents []directory.Agent) []wire.DocumentSet {
 	used := map[int]bool{}
 	for _, a := range agents {
 		for _, set := range a.DocumentSets {
 			used[set.ID] = true
 		}
 	}
-	sets, err := c.directory.DocumentSets()
-	if err != nil {
-		return nil, err
-	}
+	sets := must(c.directory.DocumentSets())
 	return c.describeSets(slices.DeleteFunc(sets, func(set directory.DocumentSet) bool { return !used[set.ID] }))
 }
 
@@ -132,51 +113,38 @@ func noPersona(id int) string {
 
 // addPersona answers POST /persona: it creates an agent that the caller owns. What the caller may not see is answered
 // like what does not exist.
-func addPersona(c *call) (any, error) {
+func addPersona(c *call) any {
 	return c.saveAgent(directory.Agent{OwnerID: c.who.UserID, OwnerEmail: c.who.Email, Listed: true}, c.directory.AddAgent)
 }
 
 // saveAgent reads an agent, of which some is known, and answers with it as it is stored.
-func (c *call) saveAgent(known directory.Agent, save func(directory.Agent) (directory.Agent, error)) (any, error) {
-	agent, err := c.readAgent(known)
-	if err == nil {
-		agent, err = save(agent)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return c.describeOne(agent)
+func (c *call) saveAgent(known directory.Agent, save func(directory.Agent) (directory.Agent, error)) any {
+	return c.describeOne(must(save(c.readAgent(known))))
 }
 
 // changePersona answers PATCH /persona/{id} for the agent's owner and administrators.
-func changePersona(c *call) (any, error) {
-	agent, err := c.agentOfPath()
-	if err != nil {
-		return nil, err
-	}
+func changePersona(c *call) any {
+	agent := must(c.agentOfPath())
 	if agent.Builtin || !c.who.Admin && agent.OwnerID != c.who.UserID {
-		return nil, message(noPersona(agent.ID))
+		abort(message(noPersona(agent.ID)))
 	}
-	if agent.Audience, err = c.directory.AgentAudience(agent); err != nil {
-		return nil, err
-	}
+	agent.Audience = must(c.directory.AgentAudience(agent))
 	return c.saveAgent(agent, c.directory.UpdateAgent)
 }
 
 // removePersona answers DELETE /persona/{id} for the agent's owner and administrators.
-func removePersona(c *call) (any, error) {
+func removePersona(c *call) any {
 	agent, err := c.agentOfPath()
 	if c.who.Owner && agent.Builtin {
-		return nil, directory.InputError{Reason: "agent 0 is built in and cannot be removed"}
+		err = directory.InputError{Reason: "agent 0 is built in and cannot be removed"}
 	}
 	if statusOf(err) == http.StatusBadRequest ||
 		err == nil && (agent.Builtin || !c.who.Admin && agent.OwnerID != c.who.UserID) {
 		err = forbidden("You can only delete agents you created.")
 	}
-	if err != nil {
-		return nil, err
-	}
-	return nil, c.directory.RemoveAgent(agent.ID)
+	check(err)
+	check(c.directory.RemoveAgent(agent.ID))
+	return nil
 }
 
 // readAgent reads an agent, and checks the ids of what it refers to. Audience, files, priority and whether it is public
@@ -212,56 +180,46 @@ func readAgent(f *fields, agent directory.Agent) directory.Agent {
 }
 
 // readAgent reads an agent from the body, with what it refers to.
-func (c *call) readAgent(known directory.Agent) (directory.Agent, error) {
+func (c *call) readAgent(known directory.Agent) directory.Agent {
 	agent := readAgent(c.fields, known)
-	if err := c.failure(); err != nil {
-		return agent, err
-	}
+	check(c.failure())
 	moved := !reflect.DeepEqual(agent.DisplayPriority, known.DisplayPriority)
 	if !c.who.Admin && (agent.Public && !known.Public || moved) {
-		return agent, forbidden("Only an administrator makes an agent public or sets its display_priority.")
+		abort(forbidden("Only an administrator makes an agent public or sets its display_priority."))
 	}
 	if nodes := c.list("hierarchy_node_ids"); len(nodes) > 0 { // without them the agent would search more than intended
-		return agent, coded("NOT_FOUND", "Hierarchy node %s not found", clip(string(nodes[0])))
+		abort(coded("NOT_FOUND", "Hierarchy node %s not found", clip(string(nodes[0]))))
 	}
-	err := c.storedIDs(agent.Documents)
-	if err != nil {
-		return agent, err
-	}
-	if agent.DocumentSets, err = c.setsByID(c.numbers("document_set_ids")); err != nil {
-		return agent, err
-	}
+	c.storeIDs(agent.Documents)
+	agent.DocumentSets = c.setsByID(c.numbers("document_set_ids"))
 	if _, given := c.given("groups"); given {
-		if err := c.ownGroups(agent.Audience.Groups); err != nil {
-			return agent, err
-		}
+		c.requireGroups(agent.Audience.Groups)
 	}
 	if _, given := c.given("user_file_ids"); given {
-		agent.Files, err = c.filesOfAgent(agent.Files, c.texts("user_file_ids"))
+		agent.Files = c.filesOfAgent(agent.Files, c.texts("user_file_ids"))
 	}
-	return agent, err
+	return agent
 }
 
 // filesOfAgent returns the files of an agent: those that it has, and files of the caller.
-func (c *call) filesOfAgent(known []directory.File, wanted []string) (files []directory.File, err error) {
+func (c *call) filesOfAgent(known []directory.File, wanted []string) (files []directory.File) {
 	for _, id := range wanted {
 		if at := slices.IndexFunc(known, func(f directory.File) bool { return f.ID == id }); at >= 0 {
 			files = append(files, known[at])
 			continue
 		}
-		switch _, err := c.Chats(c.who.Tenant).File(c.ctx, chatUser(c.who), id); {
-		case errors.Is(err, chat.ErrNotFound):
-			return nil, coded("NOT_FOUND", "User file %s not found", quoted(clip(id)))
-		case err != nil:
-			return nil, err
+		_, err := c.Chats(c.who.Tenant).File(c.ctx, chatUser(c.who), id)
+		if errors.Is(err, chat.ErrNotFound) {
+			err = coded("NOT_FOUND", "User file %s not found", quoted(clip(id)))
 		}
+		check(err)
 		files = append(files, directory.File{ID: id, UserID: chatUser(c.who)})
 	}
-	return files, nil
+	return files
 }
 
 // noLabels answers GET /persona/labels: agents have none here.
-func noLabels(*call) (any, error) { return []wire.Named{}, nil }
+func noLabels(*call) any { return []wire.Named{} }
 
 // The tool that every agent uses.
 const (
@@ -276,69 +234,53 @@ func searchTool() wire.Tool {
 }
 
 // tools answers GET /tool.
-func tools(*call) (any, error) { return []wire.Tool{searchTool()}, nil }
+func tools(*call) any { return []wire.Tool{searchTool()} }
 
 // setsByID returns document sets that the caller may see, by their ids.
-func (c *call) setsByID(ids []int) ([]directory.DocumentSet, error) {
+func (c *call) setsByID(ids []int) (sets []directory.DocumentSet) {
 	if len(ids) == 0 {
-		return nil, nil
+		return nil
 	}
-	known, err := c.directory.DocumentSets()
-	if err != nil {
-		return nil, err
-	}
-	var sets []directory.DocumentSet
+	known := must(c.directory.DocumentSets())
 	for _, id := range ids {
 		at := slices.IndexFunc(known, func(set directory.DocumentSet) bool { return set.ID == id })
 		if at < 0 {
-			return nil, directory.MissingError{Kind: directory.KindDocumentSet, Named: strconv.Itoa(id)}
+			abort(directory.MissingError{Kind: directory.KindDocumentSet, Named: strconv.Itoa(id)})
 		}
 		sets = append(sets, known[at])
 	}
-	return sets, nil
+	return sets
 }
 
-// ownGroups returns an error if the caller is not an administrator and not in all of the groups.
-func (c *call) ownGroups(ids []int) error {
+// requireGroups refuses a caller who is not an administrator and not in all of the groups.
+func (c *call) requireGroups(ids []int) {
 	if len(ids) == 0 || c.who.Admin {
-		return nil
+		return
 	}
-	known, err := c.directory.Groups()
-	if err != nil {
-		return err
-	}
+	known := must(c.directory.Groups())
 	for _, id := range ids {
 		if !slices.ContainsFunc(known, func(g directory.Group) bool { return g.ID == id && slices.Contains(c.who.Groups, g.Name) }) {
-			return directory.MissingError{Kind: directory.KindGroup, Named: strconv.Itoa(id)}
+			abort(directory.MissingError{Kind: directory.KindGroup, Named: strconv.Itoa(id)})
 		}
 	}
-	return nil
 }
 
 // describeOne describes an agent for GET /persona/{id}.
-func (c *call) describeOne(agent directory.Agent) (wire.FullPersona, error) {
-	described, err := c.describeFully([]directory.Agent{agent})
-	if err != nil {
-		return wire.FullPersona{}, err
-	}
-	return described[0], nil
+func (c *call) describeOne(agent directory.Agent) wire.FullPersona {
+	return c.describeFully([]directory.Agent{agent})[0]
 }
 
 // describeFully describes agents. Only their owner and administrators see their audience and files.
-func (c *call) describeFully(agents []directory.Agent) (full []wire.FullPersona, err error) {
-	described, describeErr := c.describeAgents(agents)
-	users, usersErr := c.directory.Users()
-	groups, groupsErr := c.directory.Groups()
-	if err := cmp.Or(describeErr, usersErr, groupsErr); err != nil {
-		return nil, err
-	}
+func (c *call) describeFully(agents []directory.Agent) (full []wire.FullPersona) {
+	described := c.describeAgents(agents)
+	users, groups := must(c.directory.Users()), must(c.directory.Groups())
 	admins := 0
 	for _, user := range users {
 		if user.Active && user.Role == directory.RoleAdmin {
 			admins++
 		}
 	}
-	attached, err := c.attachedTo(agents)
+	attached := c.attachedTo(agents)
 	for i, agent := range agents {
 		one := wire.FullPersona{
 			Persona: described[i], Users: []wire.Owner{}, Groups: []int{}, SearchStartDate: directory.TimestampOrNil(agent.SearchStart),
@@ -354,17 +296,17 @@ func (c *call) describeFully(agents []directory.Agent) (full []wire.FullPersona,
 			one.Provider, one.Model = agent.Provider, agent.Model
 		}
 		if !agent.Builtin && (c.who.Admin || agent.OwnerID != "" && agent.OwnerID == c.who.UserID) {
-			err = cmp.Or(err, c.describeAudience(agent, users, groups, &one))
+			c.describeAudience(agent, users, groups, &one)
 		}
 		full = append(full, one)
 	}
-	return full, err
+	return full
 }
 
 // describeAudience adds who may use an agent, and its files.
 func (c *call) describeAudience(agent directory.Agent, users []directory.User, groups []directory.Group,
-	full *wire.FullPersona) error {
-	audience, err := c.directory.AgentAudience(agent)
+	full *wire.FullPersona) {
+	audience := must(c.directory.AgentAudience(agent))
 	full.Groups = listed(audience.Groups)
 	for _, user := range users {
 		if slices.Contains(audience.Users, user.ID) {
@@ -382,20 +324,16 @@ func (c *call) describeAudience(agent directory.Agent, users []directory.User, g
 		full.SharingStatus = "SHARED"
 	}
 	full.UserFileIDs = mapped(agent.Files, func(f directory.File) string { return f.ID })
-	return err
 }
 
 // attachedTo returns a function that describes the attached documents of an agent that the caller may see.
-func (c *call) attachedTo(agents []directory.Agent) (of func(directory.Agent) []wire.AttachedDocument, err error) {
+func (c *call) attachedTo(agents []directory.Agent) (of func(directory.Agent) []wire.AttachedDocument) {
 	seen, edge, files := map[string]index.Stored{}, edge{}, !isListener(c.ctx)
 	if slices.ContainsFunc(agents, func(a directory.Agent) bool { return len(a.Documents) > 0 }) {
-		err = c.read(func(snapshot index.Snapshot) (err error) {
-			if edge, err = c.edge(snapshot); err != nil {
-				return err
-			}
-			seen, err = attachedDocuments(c.ctx, snapshot, c.who.Access(), agents)
-			return err
-		})
+		check(c.read(func(snapshot index.Snapshot) error {
+			edge, seen = must(c.edge(snapshot)), c.attachedDocuments(snapshot, agents)
+			return nil
+		}))
 	}
 	return func(agent directory.Agent) []wire.AttachedDocument {
 		documents := []wire.AttachedDocument{}
@@ -409,7 +347,7 @@ func (c *call) attachedTo(agents []directory.Agent) (of func(directory.Agent) []
 			}
 		}
 		return documents
-	}, err
+	}
 }
 
 func orNil(text string) *string {
@@ -421,17 +359,13 @@ func orNil(text string) *string {
 
 // describeSets describes document sets with the connectors that the caller may know, and the audience for
 // administrators.
-func (c *call) describeSets(sets []directory.DocumentSet) ([]wire.DocumentSet, error) {
+func (c *call) describeSets(sets []directory.DocumentSet) []wire.DocumentSet {
 	if len(sets) == 0 {
-		return []wire.DocumentSet{}, nil
+		return []wire.DocumentSet{}
 	}
-	known, err := c.directory.CCPairs()
-	if err != nil {
-		return nil, err
-	}
+	known := must(c.directory.CCPairs())
 	known = slices.DeleteFunc(known, func(pair directory.CCPair) bool { return !mayKnow(c.who, pair) })
-	details, err := c.directory.DescribeSets(sets)
-	return mapped(details, func(details directory.SetDetails) wire.DocumentSet {
+	return mapped(must(c.directory.DescribeSets(sets)), func(details directory.SetDetails) wire.DocumentSet {
 		set := details.DocumentSet
 		described := wire.DocumentSet{
 			ID: set.ID, Name: set.Name, IsUpToDate: true, IsPublic: set.Public,
@@ -443,7 +377,7 @@ func (c *call) describeSets(sets []directory.DocumentSet) ([]wire.DocumentSet, e
 			described.Users, described.Groups = listed(details.Audience.Users), listed(details.Audience.Groups)
 		}
 		return described
-	}), err
+	})
 }
 
 // mayKnow reports whether somebody may know of a connector.

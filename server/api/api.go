@@ -162,7 +162,7 @@ func routes() []route {
 		noBody("GET /auth/type", open, authType),
 		noBody("GET /me", identity, me, func(r *route) { r.denied = detailed(http.StatusForbidden, "Unauthorized") }),
 
-		withBody("POST /search", search, searchLibrary, large, withTimeout(searchTimeout), rateLimited),
+		withBody("POST /search", search, responding(searchLibrary), large, withTimeout(searchTimeout), rateLimited),
 		sandboxRoute(),
 		noBody("GET /search/suggest", search, suggest),
 		noBody("GET /search/facets", search, facets),
@@ -201,7 +201,7 @@ func isOwnerRoute(pattern string) bool {
 }
 
 // connectorPage answers the pages about connectors that Onyx's command line opens in a browser.
-func connectorPage(c *call) (any, error) {
+func connectorPage(c *call) any {
 	c.w.Header().Set("Content-Type", plainText)
 	_, _ = io.WriteString(c.w, `This is a quarry server. It has no web pages.
 
@@ -213,7 +213,7 @@ Its administrator manages connectors on the command line of the server:
 
 Documents are added with "quarry add PATH", or posted to /api/onyx-api/ingestion.
 `)
-	return written{}, nil // the caller may have disconnected
+	return written{} // the caller may have disconnected
 }
 
 // Handler returns the in-process handler for one identity, which needs no token. The owner's handler also changes the
@@ -383,28 +383,28 @@ func view(ctx context.Context, documents index.Index, do func(index.Snapshot) er
 const apiGeneration = 1
 
 // health answers GET /health.
-func health(*call) (any, error) { return wire.Status{Success: true, Message: "ok"}, nil }
+func health(*call) any { return wire.Status{Success: true, Message: "ok"} }
 
 // version answers GET /version.
-func version(c *call) (any, error) {
+func version(c *call) any {
 	return wire.Version{
 		BackendVersion: BackendVersion,
 		Quarry:         &wire.QuarryVersion{Version: c.Version, API: apiGeneration, Features: c.features()},
-	}, nil
+	}
 }
 
 // authType answers GET /auth/type. There are only tokens, and a directory always has its owner.
-func authType(*call) (any, error) {
+func authType(*call) any {
 	const shortest, longest = 8, 64 // Onyx's bounds of passwords
 	return wire.AuthType{AuthType: "basic", AnonymousUserEnabled: new(false), PasswordMinLength: shortest,
-		PasswordMaxLength: longest, HasUsers: true, SSOProviders: []any{}}, nil
+		PasswordMaxLength: longest, HasUsers: true, SSOProviders: []any{}}
 }
 
 // accountType is that of every user.
 const accountType = "STANDARD"
 
 // me answers GET /me.
-func me(c *call) (any, error) {
+func me(c *call) any {
 	who := c.who
 	return wire.Me{
 		ID: who.UserID, Email: who.Email, IsActive: true, IsSuperuser: who.Admin, IsVerified: true,
@@ -412,87 +412,5 @@ func me(c *call) (any, error) {
 		Personalization: wire.Personalization{Name: who.Name, UseMemories: true, EnableMemoryTool: true, Memories: []wire.Memory{}},
 		TokenExpiresAt:  directory.TimestampOrNil(who.ExpiresAt), IsAnonymousUser: who.Anonymous,
 		EffectivePermissions: listed(who.Permissions), AdminCapabilities: listed(slices.Sorted(slices.Values(who.Permissions))),
-	}, nil
-}
-
-// call is a request by somebody who may make it.
-type call struct {
-	*http.Request
-	*fields // of its body, or of its URL if it has none
-	*Server
-	ctx context.Context // of the request
-	// directory is as the caller uses it.
-	directory directory.View
-	who       directory.Principal
-	w         http.ResponseWriter
-}
-
-// responder returns the answer to a permitted request: a value, or written. Before an error it must not have written
-// anything.
-type responder func(c *call) (any, error)
-
-// fieldReader reads the fields of a request.
-type fieldReader func(*http.Request) *fields
-
-// written is the answer of a responder that has written it itself.
-type written struct{}
-
-// noBody returns a route of requests without a body.
-func noBody(pattern, needs string, respond responder, traits ...func(*route)) route {
-	return newRoute(route{pattern: pattern, needs: needs, respond: respond,
-		read: func(r *http.Request) *fields { return queryFields(r.URL.Query()) }}, traits)
-}
-
-// withBody returns a route of requests whose body is a JSON object.
-func withBody(pattern, needs string, respond responder, traits ...func(*route)) route {
-	return newRoute(route{pattern: pattern, needs: needs, respond: respond, read: bodyFields}, traits)
-}
-
-func newRoute(r route, traits []func(*route)) route {
-	for _, trait := range traits {
-		trait(&r)
 	}
-	return r
 }
-
-// The traits of routes.
-func large(r *route)       { r.maxBody = megabyte }
-func huge(r *route)        { r.maxBody = 32 * megabyte }
-func slow(r *route)        { r.timeout = ingestTimeout }
-func changes(r *route)     { r.changes = true }
-func rateLimited(r *route) { r.limited = true }
-func syncs(r *route)       { r.syncs = true }
-
-func withTimeout(timeout time.Duration) func(*route) { return func(r *route) { r.timeout = timeout } }
-func upTo(bytes int64) func(*route)                  { return func(r *route) { r.maxBody = bytes } }
-
-// answer runs the route's handler, or writes what it responds.
-func (s *Server) answer(w http.ResponseWriter, r *http.Request, route route, who directory.Principal) error {
-	c := &call{Request: r, Server: s, ctx: r.Context(), who: who, w: w, directory: s.Directory.For(r.Context(), who)}
-	if route.read != nil {
-		c.fields = route.read(r)
-	}
-	value, err := route.respond(c)
-	if err == nil && route.syncs {
-		err = s.SyncConnectors(c.ctx, who.Tenant)
-	}
-	if _, done := value.(written); err == nil && !done {
-		writeJSON(w, http.StatusOK, value)
-	}
-	return err
-}
-
-// view runs do on a snapshot of the caller's documents if the request is valid.
-func (c *call) view(do func(index.Snapshot) (any, error)) (value any, err error) {
-	if err := c.failure(); err != nil {
-		return nil, err
-	}
-	err = c.read(func(snapshot index.Snapshot) (err error) {
-		value, err = do(snapshot)
-		return err
-	})
-	return value, err
-}
-
-// read runs do on a snapshot of the caller's documents.
-func (c *call) read(do func(index.Snapshot) error) error { return c.reading(c.ctx, c.who.Tenant, do) }

@@ -2,7 +2,6 @@ package api
 
 import (
 	"cmp"
-	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -17,25 +16,19 @@ import (
 )
 
 // indexedSources answers GET /manage/indexed-sources.
-func indexedSources(c *call) (any, error) {
-	rows, err := c.statuses()
-	sources := mapped(rows, func(row wire.ConnectorStatus) string { return row.Source })
-	return wire.IndexedSources{Sources: slices.Compact(sources)}, err
+func indexedSources(c *call) any {
+	sources := mapped(c.statuses(), func(row wire.ConnectorStatus) string { return row.Source })
+	return wire.IndexedSources{Sources: slices.Compact(sources)}
 }
 
 // connectorStatus answers GET /manage/connector-status.
-func connectorStatus(c *call) (any, error) { return c.statuses() }
+func connectorStatus(c *call) any { return c.statuses() }
 
 // statuses lists the connectors that the caller may know, and the other sources of documents that the caller may see, by
 // source. A connector to which a document was posted had a successful run.
-func (c *call) statuses() ([]wire.ConnectorStatus, error) {
-	rows := []wire.ConnectorStatus{}
-	pairs, err := c.directory.CCPairs()
-	if err != nil {
-		return nil, err
-	}
-	known, err := c.catalog()
-	connected := map[string]bool{}
+func (c *call) statuses() []wire.ConnectorStatus {
+	rows, connected := []wire.ConnectorStatus{}, map[string]bool{}
+	pairs, known := must(c.directory.CCPairs()), c.catalog()
 	for _, pair := range pairs {
 		if mayKnow(c.who, pair) && !isInternal(pair.Source) {
 			connected[pair.Source] = true
@@ -48,20 +41,14 @@ func (c *call) statuses() ([]wire.ConnectorStatus, error) {
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b wire.ConnectorStatus) int { return cmp.Compare(a.Source, b.Source) })
-	return rows, err
+	return rows
 }
 
 // documentSets answers GET /manage/document-set.
-func documentSets(c *call) (any, error) {
-	sets, err := c.directory.DocumentSets()
-	if err != nil {
-		return nil, err
-	}
-	return c.describeSets(sets)
-}
+func documentSets(c *call) any { return c.describeSets(must(c.directory.DocumentSets())) }
 
 // federated answers GET /federated and its status: this server has no federated connectors.
-func federated(*call) (any, error) { return []wire.FederatedConnection{}, nil }
+func federated(*call) any { return []wire.FederatedConnection{} }
 
 // tagMatcher returns a filter for tags. A pattern of the form key=value must match both, any other one of them.
 func tagMatcher(pattern string, prefix bool) func(wire.Tag) bool {
@@ -78,21 +65,15 @@ func tagMatcher(pattern string, prefix bool) func(wire.Tag) bool {
 }
 
 // validTags answers GET /query/valid-tags: the most frequent tags first, each with the source that carries it.
-func validTags(c *call) (any, error) {
+func validTags(c *call) any {
 	const usual, most = 50, 1000
 	pattern := c.textOf("match_pattern", wire.MaxQueryRunes)
 	prefix := c.boolean("allow_prefix", true)
 	limit := c.wholeOr("limit", usual, 1, most)
 	wanted := c.oneOf("sources", wire.SourceValues())
-	if err := c.failure(); err != nil {
-		return nil, err
-	}
-	known, err := c.catalog()
-	if err != nil {
-		return nil, err
-	}
+	check(c.failure())
 	valid, matches := wire.ValidTags{Tags: []wire.SourceTag{}}, tagMatcher(pattern, prefix)
-	for _, tag := range known.tags {
+	for _, tag := range c.catalog().tags {
 		if len(valid.Tags) == limit {
 			break
 		}
@@ -103,7 +84,7 @@ func validTags(c *call) (any, error) {
 			valid.Tags = append(valid.Tags, wire.SourceTag{Key: tag.Key, Value: tag.Value, Source: tag.source})
 		}
 	}
-	return valid, nil
+	return valid
 }
 
 type countedTag struct {
@@ -166,41 +147,34 @@ func keyOf(who directory.Principal) viewKey {
 }
 
 // catalog counts the sources and tags of the documents that the caller may see.
-func (c *call) catalog() (known catalog, err error) {
-	err = c.read(func(snapshot index.Snapshot) error {
+func (c *call) catalog() (known catalog) {
+	check(c.read(func(snapshot index.Snapshot) error {
 		key, ok := keyOf(c.who), false
 		if known, ok = c.counted.catalogs.Get(key); ok && known.version == snapshot.Version() {
 			return nil
 		}
-		done, err := c.slots.acquire(c.ctx)
-		if err != nil {
-			return err
-		}
-		defer done()
+		defer must(c.slots.acquire(c.ctx))()
 		if known, ok = c.counted.catalogs.Get(key); ok && known.version == snapshot.Version() { // another request counted in the meantime
 			return nil
 		}
-		if known, err = countCatalog(c.ctx, snapshot, c.who.Access()); err != nil {
-			return err
-		}
-		pairs, err := c.directory.CCPairs()
-		if len(pairs) > 0 && err == nil {
-			known.origins, err = snapshot.Origins(c.ctx)
+		known = c.countCatalog(snapshot)
+		if len(must(c.directory.CCPairs())) > 0 {
+			known.origins = must(snapshot.Origins(c.ctx))
 			maps.DeleteFunc(known.origins, func(origin string, _ int) bool { return !directory.IsPairOrigin(origin) })
 		}
-		if err == nil && len(known.tags) <= maxCatalogTags {
+		if len(known.tags) <= maxCatalogTags {
 			known.version = snapshot.Version()
 			c.counted.catalogs.Add(key, known)
 		}
-		return err
-	})
-	return known, err
+		return nil
+	}))
+	return known
 }
 
 // scopesOf counts what the caller may see of the scopes of agents, by agent id.
-func (c *call) scopesOf(agents []directory.Agent) (map[int]scopeCount, error) {
+func (c *call) scopesOf(agents []directory.Agent) map[int]scopeCount {
 	known := make(map[int]scopeCount, len(agents))
-	err := c.read(func(snapshot index.Snapshot) error {
+	check(c.read(func(snapshot index.Snapshot) error {
 		key := keyOf(c.who)
 		missing := func() []directory.Agent {
 			return slices.DeleteFunc(slices.Clone(agents), func(a directory.Agent) bool {
@@ -214,19 +188,10 @@ func (c *call) scopesOf(agents []directory.Agent) (map[int]scopeCount, error) {
 		if len(missing()) == 0 {
 			return nil
 		}
-		done, err := c.slots.acquire(c.ctx)
-		if err != nil {
-			return err
-		}
-		defer done()
+		defer must(c.slots.acquire(c.ctx))()
 		rest := missing() // another request may have counted in the meantime
-		if err := c.directory.ReadDocuments(rest); err != nil {
-			return err
-		}
-		counts, err := countScopes(c.ctx, snapshot, c.who.Access(), rest)
-		if err != nil {
-			return err
-		}
+		check(c.directory.ReadDocuments(rest))
+		counts := c.countScopes(snapshot, rest)
 		for _, a := range rest {
 			count := counts[a.ID]
 			count.version = snapshot.Version()
@@ -234,17 +199,13 @@ func (c *call) scopesOf(agents []directory.Agent) (map[int]scopeCount, error) {
 			c.counted.scopes.Add(scopeKey{key, a.ID, a.Revision}, count)
 		}
 		return nil
-	})
-	return known, err
+	}))
+	return known
 }
 
 // countScopes counts each document set and reads each attached document only once.
-func countScopes(ctx context.Context, snapshot index.Snapshot, access index.Access, agents []directory.Agent) (
-	map[int]scopeCount, error) {
-	documents, err := attachedDocuments(ctx, snapshot, access, agents)
-	if err != nil {
-		return nil, err
-	}
+func (c *call) countScopes(snapshot index.Snapshot, agents []directory.Agent) map[int]scopeCount {
+	documents := c.attachedDocuments(snapshot, agents)
 	type part struct {
 		set   string
 		since time.Time
@@ -255,10 +216,8 @@ func countScopes(ctx context.Context, snapshot index.Snapshot, access index.Acce
 		for _, set := range a.DocumentSets {
 			part := part{set.Name, a.SearchStart}
 			if _, known := parts[part]; !known {
-				facets, err := snapshot.Facets(ctx, index.Filter{Access: access, Any: field.Keys{field.Set: {set.Name}}, Since: a.SearchStart})
-				if err != nil {
-					return nil, err
-				}
+				facets := must(snapshot.Facets(c.ctx, index.Filter{Access: c.who.Access(), Any: field.Keys{field.Set: {set.Name}},
+					Since: a.SearchStart}))
 				parts[part] = sourcesIn(facets.Values[field.Source])
 			}
 			count.sources = append(count.sources, parts[part]...)
@@ -277,12 +236,11 @@ func countScopes(ctx context.Context, snapshot index.Snapshot, access index.Acce
 		count.sources = slices.Compact(count.sources)
 		counts[a.ID] = count
 	}
-	return counts, nil
+	return counts
 }
 
 // attachedDocuments reads the documents attached to agents that the caller may see.
-func attachedDocuments(ctx context.Context, snapshot index.Snapshot, access index.Access, agents []directory.Agent) (
-	map[string]index.Stored, error) {
+func (c *call) attachedDocuments(snapshot index.Snapshot, agents []directory.Agent) map[string]index.Stored {
 	seen := map[string]index.Stored{}
 	var ids []string
 	for _, a := range agents {
@@ -290,29 +248,20 @@ func attachedDocuments(ctx context.Context, snapshot index.Snapshot, access inde
 	}
 	slices.Sort(ids)
 	for batch := range slices.Chunk(slices.Compact(ids), documentBatch) {
-		stored, err := snapshot.Documents(ctx, batch, access)
-		if err != nil {
-			return nil, err
-		}
-		for _, d := range stored {
+		for _, d := range must(snapshot.Documents(c.ctx, batch, c.who.Access())) {
 			seen[d.ID] = d
 		}
 	}
-	return seen, nil
+	return seen
 }
 
 // countCatalog counts the tags of each source by itself, because the index counts them over all.
-func countCatalog(ctx context.Context, snapshot index.Snapshot, access index.Access) (catalog, error) {
-	counts, err := snapshot.Facets(ctx, index.Filter{Access: access})
-	if err != nil {
-		return catalog{}, err
-	}
+func (c *call) countCatalog(snapshot index.Snapshot) catalog {
+	access := c.who.Access()
+	counts := must(snapshot.Facets(c.ctx, index.Filter{Access: access}))
 	known := catalog{sources: sourcesIn(counts.Values[field.Source])}
 	for _, source := range counts.Values[field.Source] {
-		own, err := snapshot.Facets(ctx, index.Filter{Access: access, Any: field.Keys{field.Source: {source.Value}}})
-		if err != nil {
-			return catalog{}, err
-		}
+		own := must(snapshot.Facets(c.ctx, index.Filter{Access: access, Any: field.Keys{field.Source: {source.Value}}}))
 		for _, t := range own.Values[field.Tag] {
 			key, value := field.CutPair(t.Value)
 			known.tags = append(known.tags, countedTag{Tag: wire.Tag{Key: key, Value: value}, source: source.Value, count: t.Count})
@@ -322,7 +271,7 @@ func countCatalog(ctx context.Context, snapshot index.Snapshot, access index.Acc
 		return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value),
 			cmp.Compare(a.source, b.source))
 	})
-	return known, nil
+	return known
 }
 
 // sourcesIn returns the sources that are not internal, sorted.

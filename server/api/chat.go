@@ -32,7 +32,7 @@ const (
 func chatRoutes() []route {
 	const read, write = directory.PermissionReadChat, directory.PermissionWriteChat
 	return []route{
-		withBody("POST /chat/send-chat-message", write, sendMessage, changes, rateLimited, withTimeout(askTimeout), upTo(maxChat)),
+		withBody("POST /chat/send-chat-message", write, responding(sendMessage), changes, rateLimited, withTimeout(askTimeout), upTo(maxChat)),
 		noBody("GET /chat/get-user-chat-sessions", read, chatSessions),
 		noBody("GET /chat/get-chat-session/{id}", read, chatSession),
 		withBody("POST /chat/create-chat-session", write, createChatSession, changes),

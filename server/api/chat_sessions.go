@@ -92,32 +92,31 @@ func sessionRefused(err error) error {
 }
 
 // chatSessions answers GET /chat/get-user-chat-sessions.
-func chatSessions(c *call) (any, error) {
+func chatSessions(c *call) any {
 	most := c.wholeOr("page_size", wire.DefaultChatSessions, 1, wire.MaxChatSessions)
 	project := c.whole("project_id", 0, anyNumber)
 	c.boolean("only_non_project_chats", true) // there are no others
 	c.boolean("include_failed_chats", true)   // they are always listed
-	if err := c.failure(); err != nil {
-		return nil, err
-	}
+	check(c.failure())
 	var before time.Time
 	if text := c.values.Get("before"); text != "" {
 		parsed, err := wire.ParseTime(text)
 		if err != nil {
-			return nil, detailed(http.StatusUnprocessableEntity, "Invalid 'before' timestamp. Expected ISO 8601 format.")
+			abort(detailed(http.StatusUnprocessableEntity, "Invalid 'before' timestamp. Expected ISO 8601 format."))
 		}
 		before = parsed
 	}
 	if project != nil { // there are no projects that a session could be in
-		return wire.ChatSessions{Sessions: []wire.ChatSession{}}, nil
+		return wire.ChatSessions{Sessions: []wire.ChatSession{}}
 	}
 	sessions, more, err := c.Chats(c.who.Tenant).Sessions(c.ctx, chatUser(c.who), before, most)
+	check(err)
 	return wire.ChatSessions{HasMore: more, Sessions: mapped(sessions, func(session chat.Session) wire.ChatSession {
 		return wire.ChatSession{
 			ID: session.ID, Name: orNil(session.Name), PersonaID: &session.PersonaID, SharedStatus: private,
 			TimeCreated: directory.Timestamp(session.Created), TimeUpdated: directory.Timestamp(session.Updated),
 		}
-	})}, err
+	})}
 }
 
 // isForeign reports whether ownSession refused a session that does not exist, or is somebody else's.
@@ -126,21 +125,16 @@ func isForeign(err error) bool {
 }
 
 // chatSession answers GET /chat/get-chat-session/{id}.
-func chatSession(c *call) (any, error) {
+func chatSession(c *call) any {
 	id := c.pathSession()
 	c.boolean("include_deleted", false) // deleted sessions are not kept
 	shared := c.boolean("is_shared", false)
 	store, session, err := c.session(id)
-	if err == nil && shared {
-		err = detailed(http.StatusForbidden, "Chat session is not shared")
+	check(err)
+	if shared {
+		abort(detailed(http.StatusForbidden, "Chat session is not shared"))
 	}
-	if err != nil {
-		return nil, err
-	}
-	messages, err := store.Messages(c.ctx, id)
-	if err != nil {
-		return nil, err
-	}
+	messages := must(store.Messages(c.ctx, id))
 	detail := wire.ChatSessionDetail{
 		ID: id, Description: orNil(session.Name), PersonaID: &session.PersonaID, PersonaName: c.personaName(session),
 		Messages: []wire.ChatMessage{}, TimeCreated: directory.Timestamp(session.Created), SharedStatus: private,
@@ -159,14 +153,12 @@ func chatSession(c *call) (any, error) {
 			detail.Packets = append(detail.Packets, replay(m))
 		}
 	}
-	return asJSON(detail)
+	return must(asJSON(detail))
 }
 
 // session opens a session of the caller if the request is valid.
 func (c *call) session(id string) (*chat.Store, chat.Session, error) {
-	if err := c.failure(); err != nil {
-		return nil, chat.Session{}, err
-	}
+	check(c.failure())
 	return c.ownSession(id)
 }
 
@@ -239,105 +231,88 @@ func sortedNumbers(citations map[string]string) []int {
 }
 
 // createChatSession answers POST /chat/create-chat-session.
-func createChatSession(c *call) (any, error) {
+func createChatSession(c *call) any {
 	info := c.sessionInfo()
-	if err := c.failure(); err != nil {
-		return nil, err
+	check(c.failure())
+	_, err := c.directory.Agent(info.PersonaID)
+	if errors.Is(err, directory.ErrNotFound) {
+		err = detailed(http.StatusForbidden, noPersona(info.PersonaID))
 	}
-	if _, err := c.directory.Agent(info.PersonaID); errors.Is(err, directory.ErrNotFound) {
-		return nil, detailed(http.StatusForbidden, noPersona(info.PersonaID))
-	} else if err != nil {
-		return nil, err
-	}
-	session, err := c.newSession(info)
-	if err != nil {
-		return nil, err
-	}
-	err = c.keeper(session).Add(c.ctx, session)
-	return wire.MadeChatSession{ID: session.ID, Incognito: session.Incognito}, sessionRefused(err)
+	check(err)
+	session := must(c.newSession(info))
+	check(sessionRefused(c.keeper(session).Add(c.ctx, session)))
+	return wire.MadeChatSession{ID: session.ID, Incognito: session.Incognito}
 }
 
 // renameChatSession answers PUT /chat/rename-chat-session. Without a name, a model chooses one, or it is
 // made of the first words.
-func renameChatSession(c *call) (any, error) {
+func renameChatSession(c *call) any {
 	id := ""
 	if c.require("chat_session_id") {
 		id = c.uuid(c.raw["chat_session_id"], "chat_session_id")
 	}
 	name := strings.TrimSpace(c.textOf("name", maxItemRunes))
 	store, session, err := c.session(id)
-	if err != nil {
-		return nil, err
-	}
+	check(err)
 	if name == "" {
-		if name, err = c.findName(store, session); err != nil {
-			return nil, err
-		}
+		name = c.findName(store, session)
 	}
-	return wire.RenamedChatSession{NewName: name}, store.Rename(c.ctx, id, name)
+	check(store.Rename(c.ctx, id, name))
+	return wire.RenamedChatSession{NewName: name}
 }
 
-func (c *call) findName(store *chat.Store, session chat.Session) (string, error) {
-	messages, err := store.Messages(c.ctx, session.ID)
+func (c *call) findName(store *chat.Store, session chat.Session) string {
+	messages := must(store.Messages(c.ctx, session.ID))
+	model, _, err := c.metered(must(c.model(wire.SearchRequest{}, [2]string{})), wire.SearchRequest{})
 	if err != nil {
-		return "", err
-	}
-	model, err := c.model(wire.SearchRequest{}, [2]string{})
-	if err != nil {
-		return "", err
-	}
-	if model, _, err = c.metered(model, wire.SearchRequest{}); err != nil {
 		model = nil // naming must not fail because of the budget
 	}
-	return chat.Name(c.ctx, model, messages), nil
+	return chat.Name(c.ctx, model, messages)
 }
 
 // stopChatSession answers POST /chat/stop-chat-session/{id}.
-func stopChatSession(c *call) (any, error) {
+func stopChatSession(c *call) any {
 	id := c.pathSession()
 	store, _, err := c.session(id)
-	if err != nil {
-		return nil, sessionHidden(err)
-	}
+	check(sessionHidden(err))
 	here := c.answers.stop(id)
-	if err := store.Stop(c.ctx, id); err != nil && here == 0 { // another process may be writing the answer
-		return nil, err
+	if err := store.Stop(c.ctx, id); here == 0 { // another process may be writing the answer
+		check(err)
 	}
-	return wire.MessageError{Message: "Chat session stopped"}, nil
+	return wire.MessageError{Message: "Chat session stopped"}
 }
 
 // updateChatSession answers PATCH /chat/chat-session/{id}. Sessions quote documents that others may not see, so none
 // can be shared.
-func updateChatSession(c *call) (any, error) {
+func updateChatSession(c *call) any {
 	id, status := c.pathSession(), c.requireEnum("sharing_status", []string{"public", private})
-	if _, _, err := c.session(id); err != nil {
-		return nil, err
-	}
+	_, _, err := c.session(id)
+	check(err)
 	if status != private {
-		return nil, forbidden("Chat sessions cannot be shared: they quote documents that others may not see.")
+		abort(forbidden("Chat sessions cannot be shared: they quote documents that others may not see."))
 	}
-	return nil, nil
+	return nil
 }
 
 // deleteChatSession answers DELETE /chat/delete-chat-session/{id}. Every deletion is final.
-func deleteChatSession(c *call) (any, error) {
+func deleteChatSession(c *call) any {
 	id := c.pathSession()
 	c.boolean("hard_delete", true)
 	store, _, err := c.session(id)
 	if isForeign(err) {
-		return nil, detailed(http.StatusBadRequest, "Chat session not found")
+		err = detailed(http.StatusBadRequest, "Chat session not found")
 	}
-	if err != nil {
-		return nil, err
-	}
+	check(err)
 	c.answers.stop(id)
-	return nil, store.Remove(c.ctx, id)
+	check(store.Remove(c.ctx, id))
+	return nil
 }
 
 // deleteChatSessions answers DELETE /chat/delete-all-chat-sessions.
-func deleteChatSessions(c *call) (any, error) {
+func deleteChatSessions(c *call) any {
 	user := chatUser(c.who)
 	c.answers.stopAll(func(t *turn) bool { return t.who.Tenant == c.who.Tenant && t.session.UserID == user })
 	c.incognito.RemoveAll(c.ctx, c.who.Tenant, user)
-	return nil, c.Chats(c.who.Tenant).RemoveAll(c.ctx, user)
+	check(c.Chats(c.who.Tenant).RemoveAll(c.ctx, user))
+	return nil
 }

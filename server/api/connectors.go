@@ -133,11 +133,7 @@ func (c *call) post(document index.Document, pairID int) (written index.Written,
 // removeDocumentSet removes a document set, but not its documents. A set with added files is refused: the next sync
 // would create it again.
 func (c *call) removeDocumentSet(name string) error {
-	added, err := c.addedTo(name)
-	if err != nil {
-		return err
-	}
-	if added > 0 {
+	if added := c.addedTo(name); added > 0 {
 		return directory.InputError{Reason: fmt.Sprintf("document set %q contains %s of the local library; to remove "+
 			"the documents and the set, run quarry remove --set", name, text.Count(added, "document"))}
 	}
@@ -145,55 +141,41 @@ func (c *call) removeDocumentSet(name string) error {
 }
 
 // addedTo counts the documents of a set that do not come from a connector.
-func (c *call) addedTo(set string) (n int, err error) {
-	err = c.read(func(snapshot index.Snapshot) error {
-		ids, err := snapshot.DocumentIDs(c.ctx, index.Selector{Set: set})
+func (c *call) addedTo(set string) (n int) {
+	check(c.read(func(snapshot index.Snapshot) error {
+		ids := must(snapshot.DocumentIDs(c.ctx, index.Selector{Set: set}))
 		for batch := range slices.Chunk(ids, documentBatch) {
-			stored, err := snapshot.Documents(c.ctx, batch, index.Everything())
-			if err != nil {
-				return err
-			}
-			for i := range stored {
-				if !directory.IsPairOrigin(stored[i].Origin) {
+			for _, stored := range must(snapshot.Documents(c.ctx, batch, index.Everything())) {
+				if !directory.IsPairOrigin(stored.Origin) {
 					n++
 				}
 			}
 		}
-		return err
-	})
-	return n, err
+		return nil
+	}))
+	return n
 }
 
 // postDocument answers POST /onyx-api/ingestion, once the document can be found.
-func postDocument(c *call) (any, error) {
+func postDocument(c *call) any {
 	posted := decodeDocument(c.fields)
 	connector := c.whole("cc_pair_id", -maxChunkNumber, maxChunkNumber)
-	if err := c.failure(); err != nil {
-		return nil, err
-	}
+	check(c.failure())
 	document, err := ingest.FromIngestion(posted, c.Now())
 	if err != nil {
-		return nil, invalid(problem{kind: "value_error", where: []any{"body", "document"}, text: "Value error, " + err.Error()})
+		abort(invalid(problem{kind: "value_error", where: []any{"body", "document"}, text: "Value error, " + err.Error()}))
 	}
-	if err := c.refuseTaken(document.ID); err != nil {
-		return nil, err
-	}
-	written, err := c.store(document, posted.ExternalAccess != nil, connector)
-	if err != nil {
-		return nil, err
-	}
+	c.refuseTaken(document.ID)
+	written := must(c.store(document, posted.ExternalAccess != nil, connector))
 	c.Changed(c.who.Tenant)
-	return wire.IngestionResponse{DocumentID: document.ID, AlreadyExisted: written.Added == 0}, nil
+	return wire.IngestionResponse{DocumentID: document.ID, AlreadyExisted: written.Added == 0}
 }
 
 // refuseTaken refuses an id for a posted document that reads as another one's: as the public id or a ref of the document
 // of a file, or as a short ref.
-func (c *call) refuseTaken(id string) error {
-	return c.read(func(snapshot index.Snapshot) error {
-		edge, err := c.edge(snapshot)
-		if err != nil {
-			return err
-		}
+func (c *call) refuseTaken(id string) {
+	check(c.read(func(snapshot index.Snapshot) error {
+		edge := must(c.edge(snapshot))
 		edge.access = index.Everything()
 		public, _ := edge.names.Stored(id)
 		ofPublic, _, _ := wire.SplitRef(public)
@@ -215,65 +197,54 @@ func (c *call) refuseTaken(id string) error {
 			err = coded("CONFLICT", "The id reads as the short ref of another document; choose another one.")
 		}
 		return err
-	})
+	}))
 }
 
 // ingested answers GET /onyx-api/ingestion: the posted documents that the caller may see.
-func ingested(c *call) (any, error) { return c.postedBy(index.Selector{Posted: true}) }
+func ingested(c *call) any { return c.postedBy(index.Selector{Posted: true}) }
 
 // ingestedFor answers GET /onyx-api/connector-docs/{id}: those of a connector.
-func ingestedFor(c *call, id int) (any, error) {
+func ingestedFor(c *call, id int) any {
 	pair, err := c.directory.CCPair(id)
 	if errors.Is(err, directory.ErrNotFound) {
 		err = forbidden("Connection not found for current user's permissions")
 	}
-	if err != nil {
-		return nil, err
-	}
+	check(err)
 	return c.postedBy(index.Selector{Origin: pair.Origin()})
 }
 
-func (c *call) postedBy(by index.Selector) (any, error) {
-	return c.view(func(snapshot index.Snapshot) (any, error) {
+func (c *call) postedBy(by index.Selector) any {
+	return c.view(func(snapshot index.Snapshot) any {
 		documents := []wire.IngestedDocument{}
-		ids, err := snapshot.DocumentIDs(c.ctx, by)
-		for batch := range slices.Chunk(ids, documentBatch) {
-			stored, err := snapshot.Documents(c.ctx, batch, c.who.Access())
-			if err != nil {
-				return nil, err
-			}
-			for _, d := range stored {
+		for batch := range slices.Chunk(must(snapshot.DocumentIDs(c.ctx, by)), documentBatch) {
+			for _, d := range must(snapshot.Documents(c.ctx, batch, c.who.Access())) {
 				documents = append(documents, wire.IngestedDocument{ID: d.ID, Title: d.Title, Link: orNil(d.Link)})
 			}
 		}
-		return documents, err
+		return documents
 	})
 }
 
 // removeIngested answers DELETE /onyx-api/ingestion/{id}. Who may post documents may delete any posted one, seen or
 // not.
-func removeIngested(c *call) (any, error) {
+func removeIngested(c *call) any {
 	id := c.PathValue("id")
-	documents, err := c.Index(c.ctx, c.who.Tenant, false)
-	if err != nil {
-		return nil, err
-	}
+	documents := must(c.Index(c.ctx, c.who.Tenant, false))
 	var stored []index.Stored
-	err = view(c.ctx, documents, func(snapshot index.Snapshot) (err error) {
+	check(view(c.ctx, documents, func(snapshot index.Snapshot) (err error) {
 		stored, err = snapshot.Documents(c.ctx, []string{id}, index.Everything())
 		return err
-	})
+	}))
 	switch {
-	case err != nil:
-		return nil, err
 	case len(stored) == 0:
-		return nil, coded("DOCUMENT_NOT_FOUND", "Document not found")
+		abort(coded("DOCUMENT_NOT_FOUND", "Document not found"))
 	case !ownedByPosts(stored[0].Origin):
-		return nil, coded("VALIDATION_ERROR", "Document was not created via the ingestion API")
+		abort(coded("VALIDATION_ERROR", "Document was not created via the ingestion API"))
 	}
-	_, err = writePosted(c.ctx, documents, index.Batch{Delete: []string{id}, Cursors: ingest.RefillCursors(),
+	_, err := writePosted(c.ctx, documents, index.Batch{Delete: []string{id}, Cursors: ingest.RefillCursors(),
 		Owns: ownedByPosts})
-	return nil, err
+	check(err)
+	return nil
 }
 
 // store writes a posted document. Without a connector the document's own access applies, or it is public. A document of

@@ -47,34 +47,28 @@ func (f *fields) source() string { return f.requireEnum("source", wire.SourceVal
 
 // addConnector answers POST /manage/admin/connector. Connectors post documents to this server, which therefore stores
 // only their name and source.
-func addConnector(c *call) (any, error) {
+func addConnector(c *call) any {
 	name, source := c.requireText("name", 1, longestName), c.source()
 	c.dictionary("connector_specific_config")
 	c.accessType()
 	c.numbers("groups")
-	if err := c.failure(); err != nil {
-		return nil, err
-	}
-	id, err := c.directory.AddConnector(name, source)
-	return wire.Created{ID: id}, err
+	check(c.failure())
+	return wire.Created{ID: must(c.directory.AddConnector(name, source))}
 }
 
 // addCredential answers POST /manage/credential. Its secret is not stored: this server never signs in
 // anywhere.
-func addCredential(c *call) (any, error) {
+func addCredential(c *call) any {
 	source := c.source()
 	name := *cmp.Or(c.optionalText("name", longestName), &source)
 	c.dictionary("credential_json")
-	if err := c.failure(); err != nil {
-		return nil, err
-	}
-	id, err := c.directory.AddCredential(name, source)
-	made := wireCredential(id, name, source, directory.Timestamp(c.Now()))
-	return wire.Created{ID: id, Credential: &made}, err
+	check(c.failure())
+	made := wireCredential(must(c.directory.AddCredential(name, source)), name, source, directory.Timestamp(c.Now()))
+	return wire.Created{ID: made.ID, Credential: &made}
 }
 
 // addPair answers PUT /manage/connector/{connector}/credential/{credential}.
-func addPair(c *call) (any, error) {
+func addPair(c *call) any {
 	credential := c.pathNumber("credential", "credential_id")
 	connector := c.pathNumber("connector", "connector_id") // last, because its error is the one that is reported
 	request := directory.PairRequest{
@@ -85,15 +79,14 @@ func addPair(c *call) (any, error) {
 	if c.who.Owner {
 		request.Creator = cmp.Or(c.textOf("creator", longestName), c.who.Email)
 	}
-	if err := c.failure(); err != nil {
-		return nil, err
-	}
+	check(c.failure())
 	id, made, err := c.directory.AddCCPair(request)
+	check(err)
 	text := "Created new association between connector and credential"
 	if !made {
 		text = "The connector already has this credential"
 	}
-	return wire.PairResponse{Success: made, Message: text, Data: id}, err
+	return wire.PairResponse{Success: made, Message: text, Data: id}
 }
 
 // summaries describes the known pairs with these ids.
@@ -109,7 +102,7 @@ func summaries(ids []int, known []directory.CCPair) []wire.ConnectorSummary {
 }
 
 // readSet reads a document set. As in Onyx, it needs a connector; a set of the owner may be for added files.
-func (c *call) readSet(doing string) (directory.SetDetails, error) {
+func (c *call) readSet(doing string) directory.SetDetails {
 	details := directory.SetDetails{
 		DocumentSet: directory.DocumentSet{
 			Name: c.requireText("name", 1, longestName), Description: c.textOf("description", longestPrompt),
@@ -119,88 +112,55 @@ func (c *call) readSet(doing string) (directory.SetDetails, error) {
 		CCPairs:  c.numbers("cc_pair_ids"),
 	}
 	federated := c.list("federated_connectors")
-	err := c.failure()
+	check(c.failure())
 	switch {
-	case err != nil:
 	case len(federated) > 0:
-		err = coded("CONNECTOR_NOT_FOUND", "This server has no federated connectors")
+		abort(coded("CONNECTOR_NOT_FOUND", "This server has no federated connectors"))
 	case len(details.CCPairs) == 0 && !c.who.Owner:
-		err = coded("VALIDATION_ERROR", "Cannot %s a document set with no connectors", doing)
+		abort(coded("VALIDATION_ERROR", "Cannot %s a document set with no connectors", doing))
 	}
-	return details, err
+	return details
 }
 
 // addDocumentSet answers POST /manage/admin/document-set.
-func addDocumentSet(c *call) (any, error) {
-	details, err := c.readSet("create")
-	if err != nil {
-		return nil, err
-	}
-	return c.directory.CreateDocumentSet(details)
-}
+func addDocumentSet(c *call) any { return must(c.directory.CreateDocumentSet(c.readSet("create"))) }
 
 // setNumbered returns the document set with an id.
-func (c *call) setNumbered(id int) (directory.DocumentSet, error) {
-	sets, err := c.setsByID([]int{id})
-	if err != nil {
-		return directory.DocumentSet{}, err
-	}
-	return sets[0], nil
-}
+func (c *call) setNumbered(id int) directory.DocumentSet { return c.setsByID([]int{id})[0] }
 
 // changeDocumentSet answers PATCH /manage/admin/document-set. A set with added files keeps its name, which they name.
-func changeDocumentSet(c *call) (any, error) {
+func changeDocumentSet(c *call) any {
 	c.require("id")
 	id := c.wholeOr("id", 0, 0, anyNumber)
-	details, err := c.readSet("update")
-	if err != nil {
-		return nil, err
+	details := c.readSet("update")
+	known := c.setNumbered(id)
+	if details.ID = id; details.Name != known.Name && c.addedTo(known.Name) > 0 {
+		abort(coded("VALIDATION_ERROR", "A document set with added files cannot be renamed"))
 	}
-	known, err := c.setNumbered(id)
-	if err != nil {
-		return nil, err
-	}
-	if details.ID = id; details.Name != known.Name {
-		added, err := c.addedTo(known.Name)
-		if err != nil {
-			return nil, err
-		}
-		if added > 0 {
-			return nil, coded("VALIDATION_ERROR", "A document set with added files cannot be renamed")
-		}
-	}
-	return nil, c.directory.UpdateDocumentSet(details)
+	check(c.directory.UpdateDocumentSet(details))
+	return nil
 }
 
 // deleteDocumentSet answers DELETE /manage/admin/document-set/{id}.
-func deleteDocumentSet(c *call, id int) (any, error) {
-	set, err := c.setNumbered(id)
-	if err != nil {
-		return nil, err
-	}
-	err = c.removeDocumentSet(set.Name)
+func deleteDocumentSet(c *call, id int) any {
+	err := c.removeDocumentSet(c.setNumbered(id).Name)
 	if refused, ok := errors.AsType[directory.InputError](err); ok {
 		err = coded("VALIDATION_ERROR", "%s", refused.Reason)
 	}
-	return nil, err
+	check(err)
+	return nil
 }
 
 // connectors answers GET /manage/connector.
-func connectors(c *call) (any, error) {
-	connectors, err := c.directory.Connectors(0)
-	return mapped(connectors, wireConnectorOf), err
-}
+func connectors(c *call) any { return mapped(must(c.directory.Connectors(0)), wireConnectorOf) }
 
 // connector answers GET /manage/connector/{id}.
-func connector(c *call, id int) (any, error) {
-	found, err := c.directory.Connectors(id)
-	if err != nil {
-		return nil, err
-	}
+func connector(c *call, id int) any {
+	found := must(c.directory.Connectors(id))
 	if len(found) != 1 || found[0].ID != id {
-		return nil, detailed(http.StatusNotFound, fmt.Sprintf("Connector %d does not exist", id))
+		abort(detailed(http.StatusNotFound, fmt.Sprintf("Connector %d does not exist", id)))
 	}
-	return wireConnectorOf(found[0]), nil
+	return wireConnectorOf(found[0])
 }
 
 // wireConnectorOf describes a connector. Documents are posted to it, so it has no configuration and no schedule.
@@ -239,16 +199,16 @@ func selectableScopes() []tokenScope {
 }
 
 // tokenScopes answers GET /user/pats/scopes.
-func tokenScopes(*call) (any, error) { return selectableScopes(), nil }
+func tokenScopes(*call) any { return selectableScopes() }
 
 // listTokens answers GET /user/pats with the caller's own tokens, the newest first. The owner in this process gets
 // those of all users, the oldest first.
-func listTokens(c *call) (any, error) {
+func listTokens(c *call) any {
 	user := c.who.Email
 	if c.who.Owner {
 		user = ""
 	}
-	tokens, err := c.directory.ListTokens(user)
+	tokens := must(c.directory.ListTokens(user))
 	if !c.who.Owner {
 		slices.Reverse(tokens)
 	}
@@ -258,12 +218,12 @@ func listTokens(c *call) (any, error) {
 			described.User = token.Email
 		}
 		return described
-	}), err
+	})
 }
 
 // addToken answers POST /user/pats: it creates a token for the caller with at most the rights and lifetime of the
 // caller's own token. The owner in this process may name another user, and any scopes.
-func addToken(c *call) (any, error) {
+func addToken(c *call) any {
 	const mostDays, mostName = 36_500, 100
 	request := directory.TokenRequest{Tenant: c.who.Tenant, Email: c.who.Email, Parent: c.who.TokenID,
 		Name: c.requireText("name", 1, mostName), Days: c.whole("expiration_days", 1, mostDays)}
@@ -273,14 +233,13 @@ func addToken(c *call) (any, error) {
 	if c.who.Owner {
 		request.Email = cmp.Or(c.textOf("user", longestName), c.who.Email)
 	}
-	if err := c.failure(); err != nil {
-		return nil, err
-	}
-	if err := checkChosen(c.who, request.Scopes); err != nil && !c.who.Owner {
-		return nil, err
+	check(c.failure())
+	if !c.who.Owner {
+		check(checkChosen(c.who, request.Scopes))
 	}
 	token, secret, err := c.Directory.AddToken(c.ctx, request)
-	return wire.NewAccessToken{AccessToken: token.Wire(), Token: secret}, err
+	check(err)
+	return wire.NewAccessToken{AccessToken: token.Wire(), Token: secret}
 }
 
 func checkChosen(who directory.Principal, scopes []string) error {
@@ -302,7 +261,7 @@ func checkChosen(who directory.Principal, scopes []string) error {
 }
 
 // deleteToken answers DELETE /user/pats/{id}. The owner in this process may revoke the token of any user.
-func deleteToken(c *call, id int) (any, error) {
+func deleteToken(c *call, id int) any {
 	user, missing := c.who.Email, error(coded("NOT_FOUND", "Token not found"))
 	if c.who.Owner {
 		user, missing = "", directory.MissingError{Kind: directory.KindToken, Named: strconv.Itoa(id)}
@@ -314,5 +273,6 @@ func deleteToken(c *call, id int) (any, error) {
 	if absent || errors.Is(err, directory.ErrNotFound) {
 		err = missing
 	}
-	return wire.MessageError{Message: "Token deleted successfully"}, err
+	check(err)
+	return wire.MessageError{Message: "Token deleted successfully"}
 }

@@ -24,16 +24,11 @@ func (f *fields) documentID() string { return f.requireText("document_id", 1, ma
 
 // viewDocument is view of the document that a request names by its id, a short ref, an address or a citation, which also
 // says the passage.
-func (c *call) viewDocument(named string, do func(edge, index.Stored, *int) (any, error)) (any, error) {
-	return c.view(func(snapshot index.Snapshot) (any, error) {
-		edge, err := c.edge(snapshot)
-		if err != nil {
-			return nil, err
-		}
+func (c *call) viewDocument(named string, do func(edge, index.Stored, *int) any) any {
+	return c.view(func(snapshot index.Snapshot) any {
+		edge := must(c.edge(snapshot))
 		document, passage, err := edge.cited(named)
-		if err != nil {
-			return nil, err
-		}
+		check(err)
 		return do(edge, document, passage)
 	})
 }
@@ -69,7 +64,7 @@ func (e edge) readChunks(id string, from, to int) ([]index.Chunk, error) {
 
 // documentChunks answers GET /document/chunks: a range of chunks, and a description of the document. With a query, what
 // it matches is marked.
-func documentChunks(c *call) (any, error) {
+func documentChunks(c *call) any {
 	id := c.documentID()
 	from := c.wholeOr("from", 0, 0, maxChunkNumber)
 	to := c.wholeOr("to", from+wire.MaxChunksPerRequest-1, 0, maxChunkNumber)
@@ -81,17 +76,17 @@ func documentChunks(c *call) (any, error) {
 		c.refuse(c.raw["to"], "value_error", "Value error, at most "+
 			plural(wire.MaxChunksPerRequest, "chunk")+" can be read at once", "to")
 	}
-	return c.viewDocument(id, func(edge edge, document index.Stored, passage *int) (any, error) {
+	return c.viewDocument(id, func(edge edge, document index.Stored, passage *int) any {
 		answer := wire.DocumentChunks{Document: describe(document, edge), Passage: passage, Chunks: []wire.Chunk{}}
 		if from >= document.ChunkCount {
-			return answer, nil
+			return answer
 		}
 		c.openings.add(c.who.Tenant, document.ID)
-		chunks, err := edge.readChunks(document.ID, from, to)
+		chunks := must(edge.readChunks(document.ID, from, to))
 		var found index.Result
-		if query != "" && err == nil { // of no passages: only for its words, as they match
-			found, err = edge.snapshot.Search(c.ctx, index.Query{Text: query, PrefixIfUnknown: true,
-				Filter: index.Filter{Access: c.who.Access()}})
+		if query != "" { // of no passages: only for its words, as they match
+			found = must(edge.snapshot.Search(c.ctx, index.Query{Text: query, PrefixIfUnknown: true,
+				Filter: index.Filter{Access: c.who.Access()}}))
 		}
 		for i, chunk := range chunks {
 			one := wire.Chunk{ChunkInd: from + i, Content: chunk.Text, HeadingPath: listed(chunk.Headings), Damaged: chunk.Damaged}
@@ -106,7 +101,7 @@ func documentChunks(c *call) (any, error) {
 			}
 			answer.Chunks = append(answer.Chunks, one)
 		}
-		return answer, err
+		return answer
 	})
 }
 
@@ -123,41 +118,39 @@ func describe(document index.Stored, edge edge) wire.DocumentInfo {
 }
 
 // documentSize answers GET /document/document-size-info.
-func documentSize(c *call) (any, error) {
-	return c.viewDocument(c.documentID(), func(edge edge, document index.Stored, _ *int) (any, error) {
+func documentSize(c *call) any {
+	return c.viewDocument(c.documentID(), func(edge edge, document index.Stored, _ *int) any {
 		size := wire.DocumentSize{NumChunks: document.ChunkCount}
 		for from := 0; from < document.ChunkCount; from += wire.MaxChunksPerRequest {
-			chunks, err := edge.readChunks(document.ID, from, from+wire.MaxChunksPerRequest-1)
-			if err != nil {
-				return nil, err
-			}
-			for _, chunk := range chunks {
+			for _, chunk := range must(edge.readChunks(document.ID, from, from+wire.MaxChunksPerRequest-1)) {
 				size.NumTokens += text.EstimateTokens(chunk.Text)
 			}
 		}
-		return size, nil
+		return size
 	})
 }
 
-// chunkInfo answers GET /document/chunk-info: one chunk.
-func chunkInfo(c *call) (any, error) {
-	id := c.documentID()
-	c.require("chunk_id")
-	number := c.wholeOr("chunk_id", 0, -maxChunkNumber, maxChunkNumber)
-	info, err := c.viewDocument(id, func(edge edge, document index.Stored, _ *int) (any, error) {
-		chunks, err := edge.readChunks(document.ID, number, number)
-		switch {
-		case err != nil:
-			return nil, err
-		case len(chunks) == 0:
-			return nil, detailed(http.StatusNotFound, chunkNotFound)
-		case chunks[0].Damaged:
-			return nil, damagedDocument()
-		}
-		return wire.ChunkInfo{Content: chunks[0].Text, NumTokens: text.EstimateTokens(chunks[0].Text)}, nil
-	})
+// chunkInfo answers GET /document/chunk-info: one chunk. A document that is not found is a chunk that is not.
+func chunkInfo(c *call) any {
+	info, err := ended(viewChunk, c)
 	if statusOf(err) == http.StatusNotFound {
 		err = detailed(http.StatusNotFound, chunkNotFound)
 	}
-	return info, err
+	return must(info, err)
+}
+
+func viewChunk(c *call) any {
+	id := c.documentID()
+	c.require("chunk_id")
+	number := c.wholeOr("chunk_id", 0, -maxChunkNumber, maxChunkNumber)
+	return c.viewDocument(id, func(edge edge, document index.Stored, _ *int) any {
+		chunks := must(edge.readChunks(document.ID, number, number))
+		switch {
+		case len(chunks) == 0:
+			abort(detailed(http.StatusNotFound, chunkNotFound))
+		case chunks[0].Damaged:
+			abort(damagedDocument())
+		}
+		return wire.ChunkInfo{Content: chunks[0].Text, NumTokens: text.EstimateTokens(chunks[0].Text)}
+	})
 }

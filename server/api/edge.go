@@ -128,18 +128,11 @@ func (e edge) storeAll(sent []string) (err error) {
 	return err
 }
 
-// storedIDs puts the stored form in the place of ids that a caller sent.
-func (c *call) storedIDs(ids []string) error {
-	if len(ids) == 0 {
-		return nil
+// storeIDs puts the stored form in the place of ids that a caller sent.
+func (c *call) storeIDs(ids []string) {
+	if len(ids) > 0 {
+		check(c.read(func(snapshot index.Snapshot) error { return must(c.edge(snapshot)).storeAll(ids) }))
 	}
-	return c.read(func(snapshot index.Snapshot) error {
-		edge, err := c.edge(snapshot)
-		if err != nil {
-			return err
-		}
-		return edge.storeAll(ids)
-	})
 }
 
 // narrow puts the caller's ids in the place of those of an answer, and adds short refs to its results. Those without a

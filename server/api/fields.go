@@ -407,12 +407,10 @@ func (f *fields) requireEnum(name string, known []string) string {
 }
 
 // numbered returns a route about what has the number id of its path, which field is in errors.
-func numbered(field string, do func(c *call, id int) (any, error)) responder {
-	return func(c *call) (any, error) {
+func numbered(field string, do func(c *call, id int) any) responder {
+	return func(c *call) any {
 		id := c.pathNumber("id", field)
-		if err := c.failure(); err != nil {
-			return nil, err
-		}
+		check(c.failure())
 		return do(c, id)
 	}
 }

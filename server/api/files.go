@@ -44,19 +44,15 @@ type uploaded struct {
 
 // uploadFiles answers POST /user/projects/file/upload. Files that ingest reads are accepted; they can be used in
 // questions at once.
-func uploadFiles(c *call) (any, error) {
+func uploadFiles(c *call) any {
 	files, form, err := readUpload(c.Request)
-	if err != nil {
-		return nil, err
-	}
+	check(err)
 	ids := temporaryIDs(form)
 	project := form.whole("project_id", 0, anyNumber)
 	incognito := form.sessionID("incognito_session_id")
-	if err := form.failure(); err != nil {
-		return nil, err
-	}
+	check(form.failure())
 	if project != nil {
-		return nil, detailed(http.StatusNotFound, "Project not found")
+		abort(detailed(http.StatusNotFound, "Project not found"))
 	}
 	answered := wire.UploadedFiles{UserFiles: []wire.UserFile{}, RejectedFiles: []wire.RejectedFile{}}
 	for _, file := range files {
@@ -77,12 +73,10 @@ func uploadFiles(c *call) (any, error) {
 			continue
 		}
 		kept := c.newFile(file, text)
-		if err := c.Chats(c.who.Tenant).AddFile(c.ctx, kept, file.data); err != nil {
-			return nil, err
-		}
+		check(c.Chats(c.who.Tenant).AddFile(c.ctx, kept, file.data))
 		answered.UserFiles = append(answered.UserFiles, userFile(c.who, kept, temporaryID(ids, file)))
 	}
-	return answered, nil
+	return answered
 }
 
 func (c *call) newFile(file uploaded, content string) chat.File {
@@ -197,14 +191,12 @@ func temporaryID(ids map[string]string, file uploaded) *string {
 
 // downloadFile answers GET /chat/file/{id} with an uploaded file, for the user who uploaded it. It is sent as an
 // attachment: a browser must not render it.
-func downloadFile(c *call) (any, error) {
+func downloadFile(c *call) any {
 	name, media, data, err := c.Chats(c.who.Tenant).FileData(c.ctx, chatUser(c.who), c.PathValue("id"))
 	if errors.Is(err, chat.ErrNotFound) {
 		err = detailed(http.StatusNotFound, fileNotFound)
 	}
-	if err != nil {
-		return nil, err
-	}
+	check(err)
 	if media == "text/plain" {
 		media = plainText
 	}
@@ -213,7 +205,7 @@ func downloadFile(c *call) (any, error) {
 	header.Set("Content-Length", strconv.Itoa(len(data)))
 	header.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
 	_, _ = c.w.Write(data) // the caller may have disconnected
-	return written{}, nil
+	return written{}
 }
 
 // attached reads the files of a question, and those of its agent and of earlier messages that still exist.

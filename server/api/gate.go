@@ -397,11 +397,12 @@ func (g *Gate) mcpRoute(pattern string) route {
 	denied := detailed(http.StatusUnauthorized, "Access denied. User is not authenticated.")
 	denied.authenticate = mcpRealm
 	return route{pattern: pattern, needs: directory.PermissionReadSearch, timeout: mcpTimeout, maxBody: megabyte,
-		relays: true, denied: denied, respond: func(c *call) (any, error) {
+		relays: true, denied: denied, respond: func(c *call) any {
 			token := bearer(c.Request)
 			identify := func(ctx context.Context) (directory.Principal, error) {
 				return g.server.Directory.Authenticate(ctx, token)
 			}
-			return written{}, g.options.MCP(c.w, c.Request, g.Visitor(Visitor{Remote: c.RemoteAddr, Identify: identify}))
+			check(g.options.MCP(c.w, c.Request, g.Visitor(Visitor{Remote: c.RemoteAddr, Identify: identify})))
+			return written{}
 		}}
 }

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"errors"
 	"slices"
 
@@ -31,24 +30,21 @@ func groupRoutes() []route {
 }
 
 // addGroup answers POST /manage/admin/user-group.
-func addGroup(c *call) (any, error) {
+func addGroup(c *call) any {
 	name, users, pairs := c.requireText("name", 1, longestLabel), c.texts("user_ids"), c.numbers("cc_pair_ids")
-	if err := c.failure(); err != nil {
-		return nil, err
-	}
-	group, err := c.directory.AddGroup(name, users, pairs)
-	return c.changedGroup(group, err)
+	check(c.failure())
+	return c.describeGroup(must(c.directory.AddGroup(name, users, pairs)))
 }
 
 // renameGroup answers PATCH /manage/admin/user-group/rename.
-func renameGroup(c *call) (any, error) {
+func renameGroup(c *call) any {
 	name := c.requireText("name", 1, longestLabel)
 	c.require("id")
 	return c.updateGroup(c.wholeOr("id", 0, basicGroup, anyNumber), "rename", directory.GroupChange{Name: name})
 }
 
 // changeGroup answers PATCH /manage/admin/user-group/{id}.
-func changeGroup(c *call) (any, error) {
+func changeGroup(c *call) any {
 	id := c.pathNumber("id", "user_group_id")
 	c.require("user_ids")
 	c.require("cc_pair_ids")
@@ -57,64 +53,47 @@ func changeGroup(c *call) (any, error) {
 }
 
 // addToGroup answers POST /manage/admin/user-group/{id}/add-users.
-func addToGroup(c *call) (any, error) {
+func addToGroup(c *call) any {
 	id := c.pathNumber("id", "user_group_id")
 	c.require("user_ids")
 	return c.updateGroup(id, "change the members of", directory.GroupChange{Joining: c.texts("user_ids")})
 }
 
-func (c *call) updateGroup(id int, doing string, change directory.GroupChange) (any, error) {
-	if err := cmp.Or(c.failure(), ofDefaultGroup(id, doing)); err != nil {
-		return nil, err
-	}
-	group, err := c.directory.ChangeGroup(id, change)
-	return c.changedGroup(group, err)
+func (c *call) updateGroup(id int, doing string, change directory.GroupChange) any {
+	check(c.failure())
+	refuseDefaultGroup(id, doing)
+	return c.describeGroup(must(c.directory.ChangeGroup(id, change)))
 }
 
-// ofDefaultGroup returns an error for the default groups, which cannot be changed.
-func ofDefaultGroup(id int, doing string) error {
+// refuseDefaultGroup aborts for the default groups, which cannot be changed.
+func refuseDefaultGroup(id int, doing string) {
 	if id == adminGroup || id == basicGroup {
-		return coded("CONFLICT", "Cannot %s a default system group.", doing)
+		abort(coded("CONFLICT", "Cannot %s a default system group.", doing))
 	}
-	return nil
 }
 
-// changedGroup describes a group after a change.
-func (c *call) changedGroup(group directory.Group, err error) (any, error) {
-	if err != nil {
-		return nil, err
-	}
-	described, err := c.describeGroups([]directory.Group{group})
-	if err != nil {
-		return nil, err
-	}
-	return described[0], nil
+// describeGroup describes a group after a change.
+func (c *call) describeGroup(group directory.Group) any {
+	return c.describeGroups([]directory.Group{group})[0]
 }
 
 // removeGroup answers DELETE /manage/admin/user-group/{id}.
-func removeGroup(c *call, id int) (any, error) {
-	if err := ofDefaultGroup(id, "delete"); err != nil {
-		return nil, err
-	}
+func removeGroup(c *call, id int) any {
+	refuseDefaultGroup(id, "delete")
 	err := c.directory.RemoveGroup(id)
 	if _, isMissing := errors.AsType[directory.MissingError](err); isMissing {
 		err = coded("NOT_FOUND", "User group not found")
 	}
-	return nil, err
+	check(err)
+	return nil
 }
 
 // groups answers GET /manage/admin/user-group.
-func groups(c *call) (any, error) {
-	groups, err := c.listGroups()
-	if err != nil {
-		return nil, err
-	}
-	return c.describeGroups(groups)
-}
+func groups(c *call) any { return c.describeGroups(c.listGroups()) }
 
 // minimalGroups answers GET /manage/user-groups/minimal: all groups for administrators, otherwise the caller's.
-func minimalGroups(c *call) (any, error) {
-	groups, err := c.listGroups()
+func minimalGroups(c *call) any {
+	groups := c.listGroups()
 	if !c.who.Admin {
 		groups = slices.DeleteFunc(groups, func(g directory.Group) bool {
 			return !slices.ContainsFunc(g.Members, func(m directory.User) bool { return m.ID == c.who.UserID })
@@ -122,38 +101,33 @@ func minimalGroups(c *call) (any, error) {
 	}
 	return mapped(groups, func(g directory.Group) wire.MinimalUserGroup {
 		return wire.MinimalUserGroup{ID: g.ID, Name: g.Name, IsDefault: g.ID < 0}
-	}), err
+	})
 }
 
 // listGroups reads the groups that a request asks for.
-func (c *call) listGroups() ([]directory.Group, error) {
+func (c *call) listGroups() []directory.Group {
 	withDefault := c.boolean("include_default", false)
-	groups, err := c.directory.Groups()
-	if err := cmp.Or(c.failure(), err); err != nil || !withDefault {
-		return groups, err
+	check(c.failure())
+	groups := must(c.directory.Groups())
+	if !withDefault {
+		return groups
 	}
-	users, err := c.directory.Users()
 	admins, basic := directory.Group{ID: adminGroup, Name: "Admin"}, directory.Group{ID: basicGroup, Name: "Basic"}
-	for _, user := range users {
+	for _, user := range must(c.directory.Users()) {
 		if user.Role == directory.RoleAdmin {
 			admins.Members = append(admins.Members, user)
 		} else {
 			basic.Members = append(basic.Members, user)
 		}
 	}
-	return append([]directory.Group{admins, basic}, groups...), err
+	return append([]directory.Group{admins, basic}, groups...)
 }
 
 // describeGroups describes groups for an administrator, with the sets and agents that they may use.
-func (c *call) describeGroups(groups []directory.Group) ([]wire.UserGroup, error) {
-	pairs, pairsErr := c.directory.CCPairs()
-	known, knownErr := c.directory.DocumentSets()
-	sets, setsErr := c.directory.DescribeSets(known)
-	agents, agentsErr := c.directory.Agents()
-	if err := cmp.Or(pairsErr, knownErr, setsErr, agentsErr); err != nil {
-		return nil, err
-	}
-	personas, err := c.describeFully(agents)
+func (c *call) describeGroups(groups []directory.Group) []wire.UserGroup {
+	pairs := must(c.directory.CCPairs())
+	sets := must(c.directory.DescribeSets(must(c.directory.DocumentSets())))
+	personas := c.describeFully(must(c.directory.Agents()))
 	return mapped(groups, func(g directory.Group) wire.UserGroup {
 		described := wire.UserGroup{ID: g.ID, Name: g.Name, IsUpToDate: true, IsDefault: g.ID < 0, ManagerIDs: []string{},
 			Users: mapped(g.Members, userInfo), CCPairs: wirePairs(g.CCPairs, pairs), DocumentSets: []wire.GroupSet{},
@@ -171,7 +145,7 @@ func (c *call) describeGroups(groups []directory.Group) ([]wire.UserGroup, error
 			}
 		}
 		return described
-	}), err
+	})
 }
 
 // userInfo describes a user of a group.

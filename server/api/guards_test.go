@@ -148,7 +148,7 @@ func TestAnswersInFlightAreBounded(t *testing.T) {
 	guard.flight = newQuota(megabyte, megabyte)
 	for name, flush := range map[string]bool{"whole": false, "stream": true} {
 		slow := unread{httptest.NewRecorder(), make(chan struct{}, 1), make(chan struct{})}
-		endless := route{pattern: "GET /endless", needs: identity, respond: func(c *call) (any, error) {
+		endless := route{pattern: "GET /endless", needs: identity, respond: func(c *call) any {
 			c.w.Header().Set("Content-Length", "7")
 			defer func() {
 				if flush {
@@ -161,7 +161,7 @@ func TestAnswersInFlightAreBounded(t *testing.T) {
 					_ = http.NewResponseController(c.w).Flush()
 				}
 			}
-			return written{}, nil
+			return written{}
 		}}
 		handler := w.server.mount([]route{endless}, w.server.authenticate, guard)
 		if !flush { // nothing is offered before it is refused

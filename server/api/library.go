@@ -53,7 +53,7 @@ type work struct {
 }
 
 // libraryAdd answers POST /library/add.
-func libraryAdd(c *call) (any, error) {
+func libraryAdd(c *call) any {
 	paths := absolutePaths(c.fields, "paths")
 	piped := ingest.Piped{Title: c.textOf("title", maxItemRunes), Content: c.bytes("content")}
 	if piped.Title == "" && c.require("paths") && len(paths) == 0 {
@@ -68,15 +68,11 @@ func libraryAdd(c *call) (any, error) {
 	}
 	options.Name = c.textOf("name", maxItemRunes)
 	options.Set, options.Include = c.textOf("set", maxItemRunes), c.texts("include")
-	if err := c.failure(); err != nil {
-		return nil, err
-	}
+	check(c.failure())
 	if err := ingest.CheckName(options.Name); err != nil {
-		return nil, coded("INVALID_INPUT", "%s", err.Error())
+		abort(coded("INVALID_INPUT", "%s", err.Error()))
 	}
-	if err := mustExist(paths); err != nil {
-		return nil, err
-	}
+	checkExist(paths)
 	add := func(w *work) (wire.LibraryEvent, error) {
 		if piped.Title != "" {
 			return ingest.AddPiped(w.ctx, w.documents, piped, options, w.report)
@@ -88,9 +84,7 @@ func libraryAdd(c *call) (any, error) {
 	}
 	if options.Set != "" {
 		// Before its first document is stored: those of an unknown set cannot be found by its name.
-		if err := c.directory.EnsureDocumentSet(options.Set); err != nil {
-			return nil, err
-		}
+		check(c.directory.EnsureDocumentSet(options.Set))
 	}
 	return c.libraryWork(true, func(w *work) (wire.LibraryEvent, error) {
 		done, err := add(w)
@@ -104,17 +98,16 @@ func libraryAdd(c *call) (any, error) {
 	})
 }
 
-// mustExist returns an error for a path that does not exist, before anything is created.
-func mustExist(paths []string) error {
+// checkExist refuses a path that does not exist, before anything is created.
+func checkExist(paths []string) {
 	for _, path := range paths {
 		if wire.IsURL(path) {
 			continue
 		}
 		if _, err := os.Stat(path); err != nil {
-			return coded("INVALID_INPUT", "%s", err.Error())
+			abort(coded("INVALID_INPUT", "%s", err.Error()))
 		}
 	}
-	return nil
 }
 
 // absolutePaths reads a list of absolute paths and addresses.
@@ -129,14 +122,14 @@ func absolutePaths(f *fields, name string) []string {
 }
 
 // librarySync answers POST /library/sync.
-func librarySync(c *call) (any, error) {
+func librarySync(c *call) any {
 	paths := absolutePaths(c.fields, "paths")
 	extent := c.enumOr("check", wire.CheckPart, wire.CheckPart, wire.CheckFull, wire.CheckNone)
 	local, meaning := c.Local, c.flag("meaning")
 	local.FilesOnly = c.flag("files_only")
 	if _, ok := c.Models.Embedder(); meaning && !ok {
-		return nil, message("No vectors for search by meaning can be made: embeddings.mode is off. Switch it on: " +
-			"quarry config set embeddings.mode auto")
+		abort(message("No vectors for search by meaning can be made: embeddings.mode is off. Switch it on: " +
+			"quarry config set embeddings.mode auto"))
 	}
 	return c.libraryWork(true, func(w *work) (wire.LibraryEvent, error) {
 		if err := ingest.CheckAdded(w.ctx, w.documents, paths); err != nil && !errors.Is(err, fault.ErrDamaged) {
@@ -170,7 +163,7 @@ func librarySync(c *call) (any, error) {
 }
 
 // libraryRemove answers POST /library/remove.
-func libraryRemove(c *call) (any, error) {
+func libraryRemove(c *call) any {
 	request := wire.RemoveRequest{Refs: c.texts("refs"), Source: c.textOf("source", maxItemRunes),
 		Set: c.textOf("set", maxItemRunes)}
 	for i, ref := range request.Refs {
@@ -219,14 +212,9 @@ const workMemory = 512 << 20
 
 // libraryWork streams the progress of work, and at the end exactly one event with its result or error. With writes, a
 // library that does not exist is created. A request with invalid fields is refused.
-func (c *call) libraryWork(writes bool, do func(*work) (wire.LibraryEvent, error)) (any, error) {
-	if err := c.failure(); err != nil {
-		return nil, err
-	}
-	documents, err := c.Index(c.ctx, c.who.Tenant, writes)
-	if err != nil {
-		return nil, err
-	}
+func (c *call) libraryWork(writes bool, do func(*work) (wire.LibraryEvent, error)) any {
+	check(c.failure())
+	documents := must(c.Index(c.ctx, c.who.Tenant, writes))
 	if usual := debug.SetMemoryLimit(-1); usual > workMemory {
 		debug.SetMemoryLimit(workMemory)
 		defer debug.SetMemoryLimit(usual)
@@ -244,7 +232,7 @@ func (c *call) libraryWork(writes bool, do func(*work) (wire.LibraryEvent, error
 		}
 		done.Type = wire.LibraryDone
 		out.send(done)
-		return written{}, nil
+		return written{}
 	}
 	if errors.Is(err, ingest.ErrOwned) {
 		err = coded("CONFLICT", "%s", err.Error())
@@ -253,7 +241,7 @@ func (c *call) libraryWork(writes bool, do func(*work) (wire.LibraryEvent, error
 		err = coded("NOT_FOUND", "%s", err.Error()) // the text may suggest what was meant
 	}
 	if !out.begun() {
-		return nil, err
+		abort(err)
 	}
 	failed, known := explain(err, true)
 	if !known && !errors.Is(err, context.Canceled) {
@@ -263,32 +251,27 @@ func (c *call) libraryWork(writes bool, do func(*work) (wire.LibraryEvent, error
 	done.Type = wire.LibraryError
 	done.ErrorCode, done.Detail = failed.code, failed.detail
 	out.send(done)
-	return written{}, nil
+	return written{}
 }
 
 // libraryStatus answers GET /library/status. If the library still has the version known, only that is returned:
 // explorers ask every second, and the state of many files takes long to read.
-func libraryStatus(c *call) (any, error) {
-	documents, err := c.Index(c.ctx, c.who.Tenant, false)
-	if err != nil {
-		return nil, err
-	}
+func libraryStatus(c *call) any {
+	documents := must(c.Index(c.ctx, c.who.Tenant, false))
 	if known := c.textOf("known", maxItemRunes); known != "" {
-		if now, err := documents.Version(c.ctx); err != nil || now == known {
-			return wire.LibraryStatus{Version: now, Meaning: c.running(c.who.Tenant)}, err
+		if now := must(documents.Version(c.ctx)); now == known {
+			return wire.LibraryStatus{Version: now, Meaning: c.running(c.who.Tenant)}
 		}
 	}
 	status, err := ingest.Status(c.ctx, documents)
 	if err != nil {
-		return nil, fmt.Errorf("list what was added: %w", err)
+		abort(fmt.Errorf("list what was added: %w", err))
 	}
 	if status.Database = c.Database; status.Database != "" {
-		if _, err := c.Directory.Tenants(c.ctx); err != nil {
-			return nil, err
-		}
+		must(c.Directory.Tenants(c.ctx))
 	}
-	return c.view(func(snapshot index.Snapshot) (any, error) {
-		stats, err := snapshot.Stats(c.ctx)
+	return c.view(func(snapshot index.Snapshot) any {
+		stats := must(snapshot.Stats(c.ctx))
 		status.Documents, status.Chunks, status.Bytes = stats.Documents, stats.Chunks, stats.Bytes
 		status.Engine, status.Version, status.Path = stats.Engine, snapshot.Version(), c.folder(directory.DefaultTenant)
 		status.Vectors, status.VectorModel, status.VectorsRefused = stats.Vectors, stats.VectorModel, stats.Refused
@@ -300,18 +283,18 @@ func libraryStatus(c *call) (any, error) {
 		for _, d := range stats.UnindexedFirst {
 			status.Unindexed = append(status.Unindexed, wire.UnindexedDocument(d))
 		}
-		return status, err
+		return status
 	})
 }
 
 // libraryFile answers GET /library/file: the path of the file that a document is.
-func libraryFile(c *call) (any, error) {
-	return c.viewDocument(c.documentID(), func(edge edge, document index.Stored, _ *int) (any, error) {
+func libraryFile(c *call) any {
+	return c.viewDocument(c.documentID(), func(edge edge, document index.Stored, _ *int) any {
 		file, err := ingest.FileOf(c.ctx, edge.documents, document.Document)
 		if errors.Is(err, ingest.ErrNoFile) {
 			err = coded("NOT_FOUND", "%s", err.Error())
 		}
-		return wire.LibraryFile{Path: file}, err
+		return wire.LibraryFile{Path: must(file, err)}
 	})
 }
 
@@ -319,7 +302,7 @@ func libraryFile(c *call) (any, error) {
 const checkedEvery = 100 * time.Millisecond
 
 // libraryCheck answers POST /library/check.
-func libraryCheck(c *call) (any, error) {
+func libraryCheck(c *call) any {
 	repair := c.flag("repair")
 	return c.libraryWork(repair, func(w *work) (wire.LibraryEvent, error) {
 		found, err := w.documents.Check(w.ctx, index.CheckOptions{Full: true, Repair: repair}, w.checking())
@@ -429,13 +412,11 @@ func describeDamage(damage index.Damage) string {
 }
 
 // libraryMigrate answers POST /library/migrate.
-func libraryMigrate(c *call) (any, error) {
+func libraryMigrate(c *call) any {
 	request := wire.MigrateRequest{To: c.requireEnum("to", wire.Engines()), DryRun: c.flag("dry_run")}
-	if err := c.failure(); err != nil {
-		return nil, err
-	}
+	check(c.failure())
 	if c.Migrate == nil {
-		return nil, coded("NOT_FOUND", "no engine and no database is configured to copy to")
+		abort(coded("NOT_FOUND", "no engine and no database is configured to copy to"))
 	}
 	return c.libraryWork(false, func(w *work) (wire.LibraryEvent, error) {
 		return w.Migrate(w.ctx, request, w.report)

@@ -108,12 +108,12 @@ func metricsRoute(everybody bool) route {
 	return noBody("GET /metrics", needs, serveMetrics, func(r *route) { r.monitoring = true })
 }
 
-func serveMetrics(c *call) (any, error) {
+func serveMetrics(c *call) any {
 	if c.who.Tenant != "" && c.who.Tenant != directory.DefaultTenant {
-		return nil, forbidden("The metrics are of all tenants of this server.")
+		abort(forbidden("The metrics are of all tenants of this server."))
 	}
 	metrics.Serve(c.w, c.Request, c.Log, c.measures().registry, c.measureLibrary(c.ctx))
-	return written{}, nil
+	return written{}
 }
 
 // measureLibrary returns metrics of the size of the library, or none if it cannot be read in time: the other metrics

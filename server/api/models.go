@@ -120,18 +120,16 @@ func (v *vectoriser) split(ctx context.Context, texts []string, why error) ([][]
 }
 
 // modelStatus answers GET /library/model.
-func modelStatus(c *call) (any, error) {
-	used, err := c.Budget.Used(c.ctx, c.who.Tenant)
-	return wire.ModelStatus{Model: c.Models.Default(), TokensToday: used, Budget: c.Models.DailyTokens()}, err
+func modelStatus(c *call) any {
+	used := must(c.Budget.Used(c.ctx, c.who.Tenant))
+	return wire.ModelStatus{Model: c.Models.Default(), TokensToday: used, Budget: c.Models.DailyTokens()}
 }
 
 // testModel answers POST /library/model: it asks the default model for one word. Without a default it lists the models
 // of the provider that the request names.
-func testModel(c *call) (any, error) {
+func testModel(c *call) any {
 	provider := c.textOf("provider", maxItemRunes)
-	if err := c.failure(); err != nil {
-		return nil, err
-	}
+	check(c.failure())
 	test, started := wire.ModelTest{Models: []string{}}, time.Now()
 	model, err := c.Models.Chat("", "")
 	if errors.Is(err, llm.ErrNone) && provider != "" {
@@ -147,12 +145,12 @@ func testModel(c *call) (any, error) {
 	}
 	test.MS = float64(time.Since(started).Microseconds()) / 1000
 	if errors.Is(err, context.Canceled) {
-		return nil, err
+		abort(err)
 	}
 	if err != nil {
 		test.Model, test.Problem, test.Detail = "", modelProblem(err), err.Error()
 	}
-	return test, nil
+	return test
 }
 
 // modelProblem classifies a failed call for somebody who sets the model up.

@@ -26,7 +26,7 @@ func sandboxRoute() route {
 }
 
 // sandboxSearch is a search with fewer fields, and its errors in Onyx's envelope.
-func sandboxSearch(c *call) (any, error) {
+func sandboxSearch(c *call) any {
 	request := wire.SearchRequest{Query: c.requireText("query", 1, 1024), NumResults: new(c.wholeOr("limit", 10, 1, 25))}
 	request.Sources = c.texts("source_filters")
 	if days := c.whole("time_cutoff_days", 1, 100*365); days != nil {
@@ -40,30 +40,24 @@ func sandboxSearch(c *call) (any, error) {
 		answer, err = searchLibrary(&inner)
 	}
 	if f, _ := explain(err, false); err != nil && f.status == http.StatusUnprocessableEntity {
-		return nil, coded("INVALID_REQUEST", "%s", f.detail)
+		err = coded("INVALID_REQUEST", "%s", f.detail)
 	} else if err != nil && f.status == http.StatusInternalServerError {
-		return nil, errors.Join(coded("BAD_GATEWAY", "The index did not answer."), err)
-	} else if err != nil {
-		return nil, err
+		err = errors.Join(coded("BAD_GATEWAY", "The index did not answer."), err)
 	}
-	return sandboxAnswer(answer.(*wire.SearchResponse))
+	return sandboxAnswer(must(answer, err).(*wire.SearchResponse))
 }
 
 // sandboxAnswer returns the answer with the fields of the first design.
-func sandboxAnswer(found *wire.SearchResponse) (wire.SandboxResponse, error) {
+func sandboxAnswer(found *wire.SearchResponse) wire.SandboxResponse {
 	answer := wire.SandboxResponse{Results: []json.RawMessage{}, CitationMapping: found.CitationMapping}
 	var written strings.Builder
 	for _, r := range found.Results {
-		result, err := json.Marshal(wire.SandboxResult.Of(&r))
-		if err != nil {
-			return answer, err
-		}
-		answer.Results = append(answer.Results, result)
+		answer.Results = append(answer.Results, must(json.Marshal(wire.SandboxResult.Of(&r))))
 		day, _, _ := strings.Cut(text.OrEmpty(r.UpdatedAt), "T")
 		about := strings.TrimSuffix(wire.SourceName(r.SourceType)+", "+day, ", ")
 		fmt.Fprintf(&written, "[%d] %s (%s)\n%s\n%s\n\n%s\n\n", *cmp.Or(r.CitationID, new(0)), text.OneLine(r.Title), about,
 			text.OneLine(text.OrEmpty(r.Link)), text.OneLine(r.DocumentID), strings.TrimSpace(r.Content))
 	}
 	answer.LLMFacingText = written.String()
-	return answer, nil
+	return answer
 }

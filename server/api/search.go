@@ -283,43 +283,27 @@ func (v setFilter) narrowFacets(facets *wire.Facets) {
 }
 
 // facets answers GET /search/facets: counts of all documents that pass the filters.
-func facets(c *call) (any, error) {
-	request, err := decodeFilters(c.values)
-	if err != nil {
-		return nil, err
-	}
-	prepared, err := c.prepare(request)
-	if err != nil {
-		return nil, err
-	}
-	visible, err := c.visibleSets()
-	if err != nil {
-		return nil, err
-	}
-	return c.view(func(snapshot index.Snapshot) (any, error) {
-		counts, err := pipeline.Facets(c.ctx, snapshot, prepared)
-		if err != nil {
-			return nil, err
-		}
+func facets(c *call) any {
+	request := must(decodeFilters(c.values))
+	prepared, visible := must(c.prepare(request)), must(c.visibleSets())
+	return c.view(func(snapshot index.Snapshot) any {
+		counts := must(pipeline.Facets(c.ctx, snapshot, prepared))
 		facets := pipeline.WireFacets(counts, request.FacetPlace)
 		visible.narrowFacets(&facets)
-		return wire.FacetCounts{Facets: facets, TotalMatches: counts.Documents}, nil
+		return wire.FacetCounts{Facets: facets, TotalMatches: counts.Documents}
 	})
 }
 
 // suggest answers GET /search/suggest with completions from what the caller may see.
-func suggest(c *call) (any, error) {
+func suggest(c *call) any {
 	const usual = 10
 	prefix, limit := c.requireText("prefix", 0, wire.MaxQueryRunes), c.wholeOr("limit", usual, 1, wire.MaxSuggestions)
-	return c.view(func(snapshot index.Snapshot) (any, error) {
-		edge, err := c.edge(snapshot)
-		if err != nil {
-			return nil, err
-		}
-		found, err := snapshot.Suggest(c.ctx, prefix, c.who.Access(), limit)
+	return c.view(func(snapshot index.Snapshot) any {
+		edge := must(c.edge(snapshot))
+		found := must(snapshot.Suggest(c.ctx, prefix, c.who.Access(), limit))
 		return wire.Suggestions{Words: listed(found.Words), Titles: mapped(found.Titles,
 			func(title index.Title) wire.TitleSuggestion {
 				return wire.TitleSuggestion{Title: title.Title, DocumentID: edge.id(title.DocumentID)}
-			})}, err
+			})}
 	})
 }

@@ -303,15 +303,14 @@ func detached(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // resumeChat answers GET /chat/chat-session/{id}/resume-stream: the lines of the answer that is being written, from the
 // line cursor on, and those that follow.
-func resumeChat(c *call) (any, error) {
+func resumeChat(c *call) any {
 	cursor := c.wholeOr("cursor", 0, 0, anyNumber)
 	id := c.pathSession()
-	if _, _, err := c.session(id); err != nil {
-		return nil, sessionHidden(err)
-	}
+	_, _, err := c.session(id)
+	check(sessionHidden(err))
 	run := c.answers.resumable(id)
 	if run == nil {
-		return nil, coded("NOT_FOUND", "No resumable run for this chat session")
+		abort(coded("NOT_FOUND", "No resumable run for this chat session"))
 	}
 	defer run.record.join()()
 	beat := time.NewTicker(c.heartbeat)
@@ -323,14 +322,14 @@ func resumeChat(c *call) (any, error) {
 			out.send(line)
 		}
 		if cursor += len(lines); !more {
-			return written{}, nil
+			return written{}
 		}
 		select {
 		case <-grown:
 		case <-beat.C:
 			out.send(chat.At(chat.TurnSearch, chat.Heartbeat()))
 		case <-c.ctx.Done():
-			return written{}, nil
+			return written{}
 		}
 	}
 }
