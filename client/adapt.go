@@ -84,13 +84,15 @@ func (c *Client) otherSources(ctx context.Context, named, excluded []string) (ot
 			return nil, false
 		}
 	}
-	others = slices.DeleteFunc(slices.Clone(named), func(source string) bool { return slices.Contains(excluded, source) })
+	others = slices.DeleteFunc(slices.Clone(named),
+		func(source string) bool { return slices.Contains(excluded, source) })
 	return others, len(others) == 0
 }
 
 // prepareChat returns the question without filters that the server does not know, and with the sources that it shall
 // search, and notes about the filters that are ignored.
-func (c *Client) prepareChat(ctx context.Context, request wire.ChatRequest) (_ wire.ChatRequest, notes []wire.Note, err error) {
+func (c *Client) prepareChat(ctx context.Context,
+	request wire.ChatRequest) (_ wire.ChatRequest, notes []wire.Note, err error) {
 	if request.Filters == nil {
 		return request, nil, nil
 	}
@@ -151,7 +153,8 @@ func (o outgoing) sort(response *wire.SearchResponse) {
 		return
 	}
 	if o.asked.Offset != nil && *o.asked.Offset > 0 {
-		response.Notes = append(response.Notes, wire.Note{Code: wire.NoteFilterIgnored, Text: "offset: this server has no further page"})
+		response.Notes = append(response.Notes,
+			wire.Note{Code: wire.NoteFilterIgnored, Text: "offset: this server has no further page"})
 	}
 	var sign int
 	switch o.asked.Sort {
@@ -190,8 +193,8 @@ func updatedAt(result wire.SearchResult) (updated time.Time) {
 	return updated
 }
 
-// adapt applies filters to the response of a bare Onyx where that is possible afterwards, and notes the ignored ones. All
-// its results count as selected.
+// adapt applies filters to the response of a bare Onyx where that is possible afterwards, and notes the ignored ones.
+// All its results count as selected.
 func adapt(response *wire.SearchResponse, request wire.SearchRequest) {
 	for i := range response.Results {
 		response.Results[i].Selected = true
@@ -239,7 +242,8 @@ func ignored(request wire.SearchRequest) []wire.Note {
 	return notes
 }
 
-// IgnoredInChat returns notes about the filters of a question that the server ignores; none if its features are not known.
+// IgnoredInChat returns notes about the filters of a question that the server ignores; none if its features are not
+// known.
 func (c *Client) IgnoredInChat(ctx context.Context, asked *wire.ChatFilters) []wire.Note {
 	_, notes, _ := c.prepareChat(ctx, wire.ChatRequest{Filters: asked}) // asking the question reports the error
 	return notes

@@ -97,7 +97,8 @@ func (c *Client) ownGroups(ctx context.Context) ([]wire.DirectoryGroup, error) {
 }
 
 // AdminAddGroup creates a group, or adds users and connectors to the group with that name. Unknown users are added too.
-func (c *Client) AdminAddGroup(ctx context.Context, group wire.DirectoryGroup) (*wire.Added[wire.DirectoryGroup], error) {
+func (c *Client) AdminAddGroup(ctx context.Context,
+	group wire.DirectoryGroup) (*wire.Added[wire.DirectoryGroup], error) {
 	if group.External {
 		return addOwn[wire.DirectoryGroup](ctx, c, "groups", group, group.Users...)
 	}
@@ -165,11 +166,13 @@ func (c *Client) AdminAddConnector(ctx context.Context, connector wire.Directory
 	s := steps{Client: c, ctx: ctx}
 	groups := s.groupIDs(connector.Groups)
 	made := step[wire.Created](&s, post("/manage/admin/connector", wire.ConnectorRequest{Name: connector.Name,
-		Source: connector.Source, InputType: "load_state", Config: map[string]any{}, AccessType: connector.AccessType, Groups: groups}))
+		Source: connector.Source, InputType: "load_state", Config: map[string]any{}, AccessType: connector.AccessType,
+		Groups: groups}))
 	credential := step[wire.Created](&s, post("/manage/credential", wire.CredentialRequest{Name: connector.Name,
 		Source: connector.Source, JSON: map[string]any{}, AdminPublic: true, Groups: []int{}}))
 	connector.ID = step[wire.PairResponse](&s, change(http.MethodPut,
-		fmt.Sprintf("/manage/connector/%d/credential/%d", made.ID, credential.ID), wire.PairRequest{Name: connector.Name,
+		fmt.Sprintf("/manage/connector/%d/credential/%d", made.ID, credential.ID),
+		wire.PairRequest{Name: connector.Name,
 			AccessType: connector.AccessType, Groups: groups, Creator: connector.Creator})).Data
 	connector.Creator = cmp.Or(connector.Creator, s.callerEmail())
 	return addedBy(&s, connector)
@@ -192,18 +195,21 @@ func (c *Client) AdminDocumentSets(ctx context.Context) ([]wire.DirectorySet, er
 		}
 	}
 	return exslices.CastFunc(sets, func(set wire.DocumentSet) wire.DirectorySet {
-		return wire.DirectorySet{ID: set.ID, Name: set.Name, Description: text.OrEmpty(set.Description), IsPublic: set.IsPublic,
-			Users: namesOf(users, userKey, set.Users), Groups: namesOf(groups, groupKey, set.Groups),
-			Connectors: exslices.CastFunc(set.CCPairSummaries, func(pair wire.ConnectorSummary) string { return pair.Name })}
+		return wire.DirectorySet{ID: set.ID, Name: set.Name, Description: text.OrEmpty(set.Description),
+			IsPublic: set.IsPublic,
+			Users:    namesOf(users, userKey, set.Users), Groups: namesOf(groups, groupKey, set.Groups),
+			Connectors: exslices.CastFunc(set.CCPairSummaries,
+				func(pair wire.ConnectorSummary) string { return pair.Name })}
 	}), err
 }
 
 // AdminAddDocumentSet adds a document set.
-func (c *Client) AdminAddDocumentSet(ctx context.Context, set wire.DirectorySet) (*wire.Added[wire.DirectorySet], error) {
+func (c *Client) AdminAddDocumentSet(ctx context.Context,
+	set wire.DirectorySet) (*wire.Added[wire.DirectorySet], error) {
 	s := steps{Client: c, ctx: ctx}
 	set.ID = step[int](&s, post("/manage/admin/document-set", wire.DocumentSetRequest{Name: set.Name,
-		Description: set.Description, IsPublic: set.IsPublic, Users: s.userIDs(set.Users), Groups: s.groupIDs(set.Groups),
-		CCPairIDs: s.connectorIDs(set.Connectors), FederatedConnectors: []any{}}))
+		Description: set.Description, IsPublic: set.IsPublic, Users: s.userIDs(set.Users),
+		Groups: s.groupIDs(set.Groups), CCPairIDs: s.connectorIDs(set.Connectors), FederatedConnectors: []any{}}))
 	return addedBy(&s, set)
 }
 
@@ -234,11 +240,15 @@ func (c *Client) AdminAgents(ctx context.Context) ([]wire.DirectoryAgent, error)
 			return nil, err
 		}
 		row := wire.DirectoryAgent{ID: agent.ID, Name: agent.Name, Description: agent.Description,
-			IsPublic:        agent.IsPublic,
-			Users:           exslices.CastFunc(full.Users, func(user wire.Owner) string { return text.OrEmpty(user.Email) }),
-			Groups:          exslices.CastFunc(full.GroupShares, func(share wire.GroupShare) string { return share.GroupName }),
-			Documents:       exslices.CastFunc(full.AttachedDocuments, func(d wire.AttachedDocument) string { return d.ID }),
-			DocumentSets:    exslices.CastFunc(agent.DocumentSets, func(set wire.DocumentSet) string { return set.Name }),
+			IsPublic: agent.IsPublic,
+			Users: exslices.CastFunc(full.Users,
+				func(user wire.Owner) string { return text.OrEmpty(user.Email) }),
+			Groups: exslices.CastFunc(full.GroupShares,
+				func(share wire.GroupShare) string { return share.GroupName }),
+			Documents: exslices.CastFunc(full.AttachedDocuments,
+				func(d wire.AttachedDocument) string { return d.ID }),
+			DocumentSets: exslices.CastFunc(agent.DocumentSets,
+				func(set wire.DocumentSet) string { return set.Name }),
 			SearchStartDate: full.SearchStartDate, SystemPrompt: text.OrEmpty(full.SystemPrompt),
 			Provider: full.Provider, Model: full.Model}
 		if agent.Owner != nil {
@@ -250,7 +260,8 @@ func (c *Client) AdminAgents(ctx context.Context) ([]wire.DirectoryAgent, error)
 }
 
 // AdminAddAgent adds an agent of the caller's, who is the owner of a library in this process.
-func (c *Client) AdminAddAgent(ctx context.Context, agent wire.DirectoryAgent) (*wire.Added[wire.DirectoryAgent], error) {
+func (c *Client) AdminAddAgent(ctx context.Context,
+	agent wire.DirectoryAgent) (*wire.Added[wire.DirectoryAgent], error) {
 	s := steps{Client: c, ctx: ctx}
 	request := wire.PersonaRequest{Name: agent.Name, Description: agent.Description, SystemPrompt: agent.SystemPrompt,
 		DatetimeAware: true, IsPublic: agent.IsPublic, DocumentIDs: agent.Documents, ToolIDs: []int{},
@@ -323,7 +334,8 @@ func (c *Client) AdminAddToken(ctx context.Context, request wire.AccessTokenRequ
 }
 
 // AdminEnsureSandboxToken returns the sandbox token of a user, new or reused.
-func (c *Client) AdminEnsureSandboxToken(ctx context.Context, request wire.SandboxTokenRequest) (*wire.Added[wire.NewAccessToken], error) {
+func (c *Client) AdminEnsureSandboxToken(ctx context.Context,
+	request wire.SandboxTokenRequest) (*wire.Added[wire.NewAccessToken], error) {
 	return addOwn[wire.NewAccessToken](ctx, c, "sandbox-tokens", request, request.User)
 }
 

@@ -325,8 +325,9 @@ func (c *Client) DeleteChatSession(ctx context.Context, id string) error {
 	return c.do(ctx, change(http.MethodDelete, path+id, nil))
 }
 
-// StopAnswer stops the answer that a server is writing for nobody, within a time, also once ctx has ended. Errors do not
-// matter: a server may notice by itself that the connection is gone, and in this process the answer has ended already.
+// StopAnswer stops the answer that a server is writing for nobody, within a time, also once ctx has ended. Errors do
+// not matter: a server may notice by itself that the connection is gone, and in this process the answer has ended
+// already.
 func (c *Client) StopAnswer(ctx context.Context, session string, within time.Duration) {
 	if session != "" && !c.Local() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)

@@ -30,7 +30,8 @@ func (c *Client) Personas(ctx context.Context) ([]wire.Persona, error) {
 // Persona returns one agent; for an unknown or hidden one the error is NotAvailable.
 func (c *Client) Persona(ctx context.Context, id int) (*wire.FullPersona, error) {
 	persona, err := fetched[wire.FullPersona](ctx, c, get(fmt.Sprintf("/persona/%d", id), nil))
-	if failed, ok := errors.AsType[*Error](err); ok && failed.Kind == BadRequest { // how Onyx refuses a number that it does not know
+	// How Onyx refuses a number that it does not know.
+	if failed, ok := errors.AsType[*Error](err); ok && failed.Kind == BadRequest {
 		failed.Kind = NotAvailable
 	}
 	return persona, err
@@ -52,16 +53,17 @@ func (c *Client) ResolveAgent(ctx context.Context, name string, usual wire.Agent
 }
 
 // SearchAs is Search with the agent that a query names, or else the usual one.
-func (c *Client) SearchAs(ctx context.Context, request wire.SearchRequest, name string, usual wire.Agent) (_ *wire.SearchResponse, err error) {
+func (c *Client) SearchAs(ctx context.Context, request wire.SearchRequest, name string,
+	usual wire.Agent) (_ *wire.SearchResponse, err error) {
 	if request.PersonaID, err = c.ResolveAgent(ctx, name, usual); err != nil {
 		return nil, err
 	}
 	return c.Search(ctx, request)
 }
 
-// AgentID returns the number of the agent with a name. A name that differs in case is accepted if only one agent has it,
-// and a number if no agent has it as its name: servers also accept agents that they do not list. An unknown agent is a
-// BadRequest. The list of agents is cached, so that a search on each key does not fetch it each time.
+// AgentID returns the number of the agent with a name. A name that differs in case is accepted if only one agent has
+// it, and a number if no agent has it as its name: servers also accept agents that they do not list. An unknown agent
+// is a BadRequest. The list of agents is cached, so that a search on each key does not fetch it each time.
 func (c *Client) AgentID(ctx context.Context, name string) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, agentTimeout)
 	defer cancel()
@@ -137,8 +139,8 @@ type Listing struct {
 // ListedValue is a value as the query language writes it, and what it is.
 type ListedValue struct{ Name, About string }
 
-// ListValues lists the values of a field that a server says exist, where they may be many those that begin with a text. Of
-// a field that is only counted these are the values of documents, of which a filter may take parts.
+// ListValues lists the values of a field that a server says exist, where they may be many those that begin with a text.
+// Of a field that is only counted these are the values of documents, of which a filter may take parts.
 func (c *Client) ListValues(ctx context.Context, id field.ID, begin string, most int) (listing Listing, err error) {
 	add := func(name, about string) {
 		listing.Values = append(listing.Values, ListedValue{name, about})
@@ -339,8 +341,8 @@ type Place struct {
 	IsPart      bool // the reference names passages, not the whole document
 }
 
-// Spellings returns the references that a text may mean, the likeliest first: itself, the place in a whole citation, and
-// an address without its fragment.
+// Spellings returns the references that a text may mean, the likeliest first: itself, the place in a whole citation,
+// and an address without its fragment.
 func Spellings(written string) (refs []string, fragment string) {
 	if cited, ok := Cited(written); ok && cited != written {
 		refs, fragment = Spellings(cited)
@@ -369,8 +371,8 @@ func (c *Client) Find(ctx context.Context, refs []string) (found Place, err erro
 }
 
 // Locate finds what a reference names: "<document id>", "<document id>#<chunk>", "<document id>#<first>-<last>", a
-// citation with a line or page, or an address. An id that exists whole wins over the reading of its end as the numbers of
-// passages.
+// citation with a line or page, or an address. An id that exists whole wins over the reading of its end as the numbers
+// of passages.
 func (c *Client) Locate(ctx context.Context, ref string) (Place, error) {
 	found, err := c.Chunks(ctx, ref, 0, 0, "")
 	if err == nil && found.Passage != nil {
@@ -421,14 +423,16 @@ func (c *Client) Chunks(ctx context.Context, id string, from, to int, query stri
 // ChunkRange yields the chunks first to last of a document, both included, in as many answers as that takes; a negative
 // last is the end. The words of a query are marked as by Chunks. It ends with an error, and yields an answer without
 // chunks only if the document has none there.
-func (c *Client) ChunkRange(ctx context.Context, id string, first, last int, query string) iter.Seq2[*wire.DocumentChunks, error] {
+func (c *Client) ChunkRange(ctx context.Context, id string, first, last int,
+	query string) iter.Seq2[*wire.DocumentChunks, error] {
 	if last < 0 {
 		last = math.MaxInt
 	}
 	return func(yield func(*wire.DocumentChunks, error) bool) {
 		for next := first; next <= last; {
 			got, err := c.Chunks(ctx, id, next, min(next+wire.MaxChunksPerRequest-1, last), query)
-			if err == nil && len(got.Chunks) > 0 && got.Chunks[0].ChunkInd < next || err == nil && len(got.Chunks) == 0 && next > first {
+			if err == nil && len(got.Chunks) > 0 && got.Chunks[0].ChunkInd < next ||
+				err == nil && len(got.Chunks) == 0 && next > first {
 				err = errors.New("the server stopped in the middle of the document")
 			}
 			if !yield(got, err) || err != nil || len(got.Chunks) == 0 || last-first < wire.MaxChunksPerRequest {

@@ -13,8 +13,8 @@ var citedLines = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?::|#L|#lines-)(\d{1,9})(?:[-:]L?(\d{1,9}))?$`)
 })
 
-// citedAt finds what names a document, or the end of what names a passage: a line, page or number; an address, a file in a
-// folder, a message in a mailbox, or one by its id.
+// citedAt finds what names a document, or the end of what names a passage: a line, page or number; an address, a file
+// in a folder, a message in a mailbox, or one by its id.
 var citedAt = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`[:#](?:page=)?\d+(?:-\d+)?$|://|^[^\s:"]+/[^\s:"/]+\.\w{1,8}$|^[^\s:"]+![^\s"]+$` +
 		`|^mid:\S+@|^<[^\s<>]+@[^\s<>]+>$`)
@@ -25,8 +25,8 @@ var inCitation = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\]\((\S+?)\)|\(([^()]+), \d{4}-\d\d-\d\d\)$|\(([^()]+)\)$`)
 })
 
-// Cited returns the place that a text cites: of a whole citation, as it is copied, `Title › Heading (place:line, date)` or
-// `[Title](link)`, its place; else the text. It reports whether that looks like a place.
+// Cited returns the place that a text cites: of a whole citation, as it is copied, `Title › Heading (place:line, date)`
+// or `[Title](link)`, its place; else the text. It reports whether that looks like a place.
 func Cited(written string) (place string, ok bool) {
 	place = strings.TrimSpace(written)
 	if found := inCitation().FindStringSubmatch(place); found != nil {

@@ -124,8 +124,8 @@ const (
 const webPage = "received a web page" // in the reason of one that arrives with a failure
 
 // htmlRemedy is the usual solution then.
-const htmlRemedy = "check server_url and api_prefix (most deployments need /api), and whether a proxy or sign-in page " +
-	"intercepts the request"
+const htmlRemedy = "check server_url and api_prefix (most deployments need /api), and whether a proxy or sign-in " +
+	"page intercepts the request"
 
 // proxyBlocked is the code of a sandbox's proxy that lets no request pass to a server.
 const proxyBlocked = "destination_blocked"
@@ -172,7 +172,8 @@ func readErrorBody(body []byte) (code, reason, remedy string) {
 		return "", "", ""
 	}
 	code = shorten(wire.Reason(b.ErrorCode))
-	reason = cmp.Or(shorten(wire.Reason(b.Detail)), shorten(wire.Reason(b.Message)), shorten(wire.Reason(b.Error)), code)
+	reason = cmp.Or(shorten(wire.Reason(b.Detail)), shorten(wire.Reason(b.Message)),
+		shorten(wire.Reason(b.Error)), code)
 	if code == "" && b.Detail == nil && b.Message != nil {
 		if code = shorten(wire.Reason(b.Error)); code != "" {
 			remedy = "a proxy sent this response, not the server: allow the server's address in the proxy"

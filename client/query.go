@@ -53,10 +53,11 @@ func ParseQuery(text string, now time.Time) Query {
 	return q
 }
 
-// Unsearchable says that nothing in a text can be searched for: it has punctuation or emoji alone. It is empty otherwise,
-// and for an empty text.
+// Unsearchable says that nothing in a text can be searched for: it has punctuation or emoji alone. It is empty
+// otherwise, and for an empty text.
 func Unsearchable(text string) string {
-	if text == "" || strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }) {
+	if text == "" ||
+		strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }) {
 		return ""
 	}
 	return "Nothing in “" + text + "” can be searched: it has no letters or digits."
@@ -89,8 +90,8 @@ func (q Query) ChatFilters() *wire.ChatFilters { return ChatFilters(q.Request())
 
 // ChatFilters returns the filters of a search as those of a question; nil if it has none.
 func ChatFilters(request wire.SearchRequest) *wire.ChatFilters {
-	filters := &wire.ChatFilters{ChatLists: wire.ChatLists(request.Filters), Exclude: request.Exclude, Phrases: request.Phrases,
-		ExcludeFilters: request.ExcludeFilters}
+	filters := &wire.ChatFilters{ChatLists: wire.ChatLists(request.Filters), Exclude: request.Exclude,
+		Phrases: request.Phrases, ExcludeFilters: request.ExcludeFilters}
 	given := len(request.Exclude)+len(request.Phrases) > 0 || !field.IsEmpty(request.Filters) ||
 		!field.IsEmpty(request.ExcludeFilters)
 	if request.TimeCutoff != nil || request.TimeUntil != nil {
@@ -190,8 +191,8 @@ func (p *queryParser) token(at int) int {
 	return at + width
 }
 
-// markup adds a phrase or an exclusion, unless it is empty, to its list. Text attached to its end, such as a question mark,
-// is kept as a word.
+// markup adds a phrase or an exclusion, unless it is empty, to its list. Text attached to its end, such as a question
+// mark, is kept as a word.
 func (p *queryParser) markup(list *[]string, text string, start, end int) int {
 	if text != "" {
 		*list = append(*list, text)
@@ -379,7 +380,8 @@ func quotedValue(s string) (text string, width int, open bool) {
 // QuoteValue writes a value so that a filter reads it back, in quotes if anything in it could end it. White space is
 // read back as single spaces.
 func QuoteValue(value string) string {
-	if value != "" && !strings.ContainsFunc(value, func(r rune) bool { return unicode.IsSpace(r) || isQuote(r) || r == ',' }) {
+	if value != "" &&
+		!strings.ContainsFunc(value, func(r rune) bool { return unicode.IsSpace(r) || isQuote(r) || r == ',' }) {
 		return value
 	}
 	var quoted strings.Builder

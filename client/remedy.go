@@ -25,8 +25,8 @@ type remedyRow struct {
 
 func (r remedyRow) isFor(e *Error) bool {
 	agrees := r.code == e.Code || strings.HasPrefix(r.code, "_") && strings.HasSuffix(e.Code, r.code)
-	return (r.kind == General || r.kind == e.Kind) && (r.status == 0 || r.status == e.Status) && (r.code == "" || agrees) &&
-		strings.HasPrefix(e.Path, r.path) && strings.Contains(e.Reason, r.says)
+	return (r.kind == General || r.kind == e.Kind) && (r.status == 0 || r.status == e.Status) &&
+		(r.code == "" || agrees) && strings.HasPrefix(e.Path, r.path) && strings.Contains(e.Reason, r.says)
 }
 
 // RemedyOf returns what to do about an error, if it or one that it wraps knows; else "".
@@ -63,15 +63,19 @@ func (e *Error) complete(hint string) string {
 		wait = "in " + e.RetryAfter.String()
 	}
 	kind := strings.ToLower(strings.ReplaceAll(strings.TrimSuffix(e.Code, "_NOT_FOUND"), "_", "-"))
-	return strings.NewReplacer("{scope}", scopeOf(e.Path), "{wait}", wait, "{kind}", kind, "{page}", htmlRemedy).Replace(hint)
+	return strings.NewReplacer("{scope}", scopeOf(e.Path), "{wait}", wait, "{kind}", kind, "{page}",
+		htmlRemedy).Replace(hint)
 }
 
 // scopeOf returns what a token needs for a route, in the words of a hint.
 func scopeOf(path string) string {
 	for _, s := range []struct{ path, scope string }{
-		{"/chat/send", "write:chat"}, {"/chat/create", "write:chat"}, {"/chat/stop", "write:chat"}, {"/chat/get", "read:chat"},
-		{"/search", "read:search"}, {"/document/", "read:search"}, {"/query/", "read:search"}, {"/persona/", "read:search"},
-		{documentSetsPath, "read:search"}, {"/manage/indexed-sources", "read:search"}, {"/manage/connector-status", "read:search"},
+		{"/chat/send", "write:chat"}, {"/chat/create", "write:chat"}, {"/chat/stop", "write:chat"},
+		{"/chat/get", "read:chat"},
+		{"/search", "read:search"}, {"/document/", "read:search"}, {"/query/", "read:search"},
+		{"/persona/", "read:search"},
+		{documentSetsPath, "read:search"}, {"/manage/indexed-sources", "read:search"},
+		{"/manage/connector-status", "read:search"},
 	} {
 		if strings.HasPrefix(path, s.path) || path == strings.TrimSuffix(s.path, "/") {
 			return "with the scope " + s.scope + ", or one without restricted scopes"
@@ -80,8 +84,8 @@ func scopeOf(path string) string {
 	return "without restricted scopes: no scope includes " + cmp.Or(path, "this")
 }
 
-// serverRemedies are the hints of errors of a server and of the way to it, libraryRemedies those of errors of a library in
-// this process, which has no server to blame. The first row that is for an error counts.
+// serverRemedies are the hints of errors of a server and of the way to it, libraryRemedies those of errors of a library
+// in this process, which has no server to blame. The first row that is for an error counts.
 var (
 	serverRemedies  = sync.OnceValue(func() []remedyRow { return parseRemedies("server") })
 	libraryRemedies = sync.OnceValue(func() []remedyRow { return parseRemedies("library") })

@@ -154,7 +154,8 @@ func (c *Client) request(ctx context.Context, r call) (*http.Request, error) {
 	if r.body != nil {
 		text, err := json.Marshal(r.body)
 		if err != nil {
-			return nil, &Error{Kind: BadRequest, Reason: shorten("cannot encode the request: " + err.Error()), cause: err}
+			return nil, &Error{Kind: BadRequest, Reason: shorten("cannot encode the request: " + err.Error()),
+				cause: err}
 		}
 		body = bytes.NewReader(text)
 	}
@@ -242,7 +243,8 @@ func (a *answer) unusable(what string) *Error {
 // broken returns the error of a body that ended early.
 func (a *answer) broken(err error, received int) *Error {
 	if panicked, ok := errors.AsType[*guard.PanicError](err); ok {
-		return a.named(&Error{Kind: Server, Status: a.StatusCode, Reason: shorten("internal error: " + panicked.Error()), cause: err})
+		return a.named(&Error{Kind: Server, Status: a.StatusCode,
+			Reason: shorten("internal error: " + panicked.Error()), cause: err})
 	}
 	if e := contextError(a.ctx, err, a.had); e != nil {
 		return a.named(e)

@@ -210,7 +210,8 @@ func (w walker) walkStruct(v reflect.Value) {
 
 // isMultiline reports whether the text of a field may have several lines.
 func isMultiline(owner reflect.Type, field string) bool {
-	return text.IsAmong(field, "Content LLMFacingText Blurb SystemPrompt TaskPrompt Message UserPreferences Reasoning") ||
+	return text.IsAmong(field,
+		"Content LLMFacingText Blurb SystemPrompt TaskPrompt Message UserPreferences Reasoning") ||
 		field == "Description" && owner == reflect.TypeFor[wire.Persona]()
 }
 
@@ -272,7 +273,8 @@ func sanitizeRaw(body []byte) (json.RawMessage, error) {
 
 // sanitizeJSON sanitises every text of JSON. The members that replaced names, by their JSON pointers, get other values.
 func sanitizeJSON(text []byte, replaced map[string]any) (json.RawMessage, error) {
-	clean, err := wire.EditJSON(text, func(in *jsontext.Decoder, out *jsontext.Encoder, token jsontext.Token, isName bool) error {
+	clean, err := wire.EditJSON(text, func(in *jsontext.Decoder, out *jsontext.Encoder, token jsontext.Token,
+		isName bool) error {
 		if token.Kind() == jsontext.KindString {
 			token = jsontext.String(Sanitize(token.String()))
 		}

@@ -55,7 +55,8 @@ func (c *Client) SearchStream(ctx context.Context, request wire.SearchRequest,
 }
 
 // search returns the response and, if it is needed and was not streamed, its body.
-func (c *Client) search(ctx context.Context, request wire.SearchRequest, report func(wire.SearchEvent), needsBody bool) (
+func (c *Client) search(ctx context.Context, request wire.SearchRequest, report func(wire.SearchEvent),
+	needsBody bool) (
 	body []byte, response *wire.SearchResponse, err error) {
 	if report == nil {
 		report = func(wire.SearchEvent) {}
@@ -88,7 +89,8 @@ func (c *Client) search(ctx context.Context, request wire.SearchRequest, report 
 		}
 		err = unmarshal(body, &envelope)
 	} else {
-		envelope.Results, envelope.Stages = present(envelope.SearchResponse.Results), present(envelope.SearchResponse.Stages)
+		envelope.Results, envelope.Stages = present(envelope.SearchResponse.Results),
+			present(envelope.SearchResponse.Stages)
 	}
 	if err == nil {
 		response, err = c.complete(&envelope, o)

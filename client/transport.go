@@ -175,8 +175,8 @@ func proxyRefusal(proxy *url.URL, target string, status int, header http.Header,
 		e.Kind, e.RetryAfter, e.remedy = RateLimited, wire.RetryAfter(header, now, maxRetryAfter), ""
 	case status >= http.StatusInternalServerError:
 		does = "could not connect to"
-		e.remedy = "check server_url; if this machine reaches the host without the proxy, add it to NO_PROXY; else ask " +
-			"the proxy's administrator"
+		e.remedy = "check server_url; if this machine reaches the host without the proxy, add it to NO_PROXY; else " +
+			"ask the proxy's administrator"
 	}
 	e.Reason = fmt.Sprintf("the proxy %s %s %s: %d %s", clip(proxy.Host), does, host, status, statusText(status))
 	if said != "" && said != e.Code {

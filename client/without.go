@@ -13,7 +13,8 @@ const mostWithout = 8
 // MatchesWithout counts the documents that a search matches without each of its query's filters: it makes those
 // searches, as nothing else counts what one would get. It calls no language model. usual is the agent of a query
 // without agent:. It returns nil for more than eight filters, and for servers that do not count.
-func (c *Client) MatchesWithout(ctx context.Context, query Query, asked wire.SearchRequest, usual wire.Agent, now time.Time) (
+func (c *Client) MatchesWithout(ctx context.Context, query Query, asked wire.SearchRequest, usual wire.Agent,
+	now time.Time) (
 	[]int, error) {
 	features, err := c.Features(ctx)
 	if err != nil || !features.Has(wire.FeatureFacets) || len(query.Chips) > mostWithout {
@@ -26,7 +27,8 @@ func (c *Client) MatchesWithout(ctx context.Context, query Query, asked wire.Sea
 			return nil, nil
 		}
 		request := without.Request()
-		request.NumResults, request.Prefix, request.MessageHistory = asked.NumResults, asked.Prefix, asked.MessageHistory
+		request.NumResults, request.Prefix, request.MessageHistory = asked.NumResults, asked.Prefix,
+			asked.MessageHistory
 		request.SkipQueryExpansion, request.SkipDocumentSelection = true, true
 		response, err := c.SearchAs(ctx, request, without.Agent, usual)
 		if err != nil {

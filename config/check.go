@@ -106,14 +106,17 @@ func (p Profile) check() error {
 		found   bool
 		problem string
 	}{
-		{slack && (p.APIPrefix != nil || !p.Agent.IsZero() || p.Library != ""), "is Slack, which has no api_prefix, agent or library"},
+		{slack && (p.APIPrefix != nil || !p.Agent.IsZero() || p.Library != ""),
+			"is Slack, which has no api_prefix, agent or library"},
 		{slack && p.Name == LocalProfile, "is the library of this machine; choose another name for Slack"},
 		{!slack && p.Kind != "" && p.ServerURL == "", "has a kind but no server_url"},
 		{p.ServerURL != "" && p.Library != "", "has a server_url and a library; use only one or the other"},
 		{p.Name == LocalProfile && (p.ServerURL != "" || p.Library != ""),
 			"is the library of this machine, which is in the data folder; choose another name"},
-		{!slack && p.ServerURL == "" && p.Library == "" && p.Name != LocalProfile, "has neither a server_url nor a library"},
-		{!slack && p.ServerURL == "" && (secret || p.APIPrefix != nil), "has a token or an api_prefix but no server_url"},
+		{!slack && p.ServerURL == "" && p.Library == "" && p.Name != LocalProfile,
+			"has neither a server_url nor a library"},
+		{!slack && p.ServerURL == "" && (secret || p.APIPrefix != nil),
+			"has a token or an api_prefix but no server_url"},
 		{!p.Token.IsZero() && p.TokenCommand != "", "has a token and a token_command; use only one of them"},
 	} {
 		if mistake.found {
@@ -282,8 +285,8 @@ func checkEngine(engine string) error {
 	hosts, _, _ := strings.Cut(rest, "?")
 	switch {
 	case !ok || scheme != "weaviate" && scheme != "weaviates" || strings.Trim(hosts, "/") == "":
-		return fmt.Errorf("is not %q, %q or the address of a Weaviate cluster such as weaviate://host1:8080,host2:8080", EngineEmbedded,
-			EnginePostgres)
+		return fmt.Errorf("is not %q, %q or the address of a Weaviate cluster such as weaviate://host1:8080,host2:8080",
+			EngineEmbedded, EnginePostgres)
 	case strings.Contains(hosts, "@"):
 		return errors.New("contains a user name or password: set index.weaviate.key instead")
 	}
@@ -296,7 +299,8 @@ func checkDatabase(address Secret) error {
 		return nil
 	}
 	u, err := url.Parse(address.Reveal())
-	if err != nil || (u.Scheme != "postgres" && u.Scheme != "postgresql") || u.Host == "" && u.Query().Get("host") == "" {
+	if err != nil || (u.Scheme != "postgres" && u.Scheme != "postgresql") ||
+		u.Host == "" && u.Query().Get("host") == "" {
 		return errors.New("is not the address of a database such as postgres://db.example.com/quarry")
 	}
 	return nil

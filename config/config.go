@@ -26,7 +26,8 @@ type Config struct {
 
 	Instant bool `mapstructure:"instant"` // search while typing against a remote server too
 	Fast    bool `mapstructure:"fast"`    // first show what a remote server finds without expansion
-	Private bool `mapstructure:"private"` // keep no history, no state, no copies of output, and no queries in server logs
+	// Keep no history, no state, no copies of output, and no queries in server logs.
+	Private bool `mapstructure:"private"`
 
 	ReadSeconds int `mapstructure:"read_seconds"` // for reading a document, without what its size adds
 	AgeWarning  int `mapstructure:"age_warning"`  // years from which on the age of a document is a warning; 0 is never
@@ -62,7 +63,8 @@ type Profile struct {
 	TokenCommand string     `mapstructure:"token_command"` // command line that prints the token
 	Agent        wire.Agent `mapstructure:"agent"`         // agent that searches go through
 	Library      string     `mapstructure:"library"`       // folder of a library, absolute; "" for a server
-	SearchAlso   []string   `mapstructure:"search_also"`   // further profiles, or "local", to search together with this one
+	// Further profiles, or "local", to search together with this one.
+	SearchAlso []string `mapstructure:"search_also"`
 }
 
 // The kinds of server.

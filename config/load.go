@@ -140,7 +140,8 @@ func (l *loader) decodeLayers(file map[string]any, env Env) error {
 	if llm, ok := file["llm"].(map[string]any); ok {
 		delete(llm, "providers")
 	}
-	maps.DeleteFunc(file, func(_ string, group any) bool { return group == nil }) // an empty group would hide its defaults
+	// An empty group would hide its defaults.
+	maps.DeleteFunc(file, func(_ string, group any) bool { return group == nil })
 	if err := v.MergeConfigMap(file); err != nil {
 		return fmt.Errorf("merge the configuration: %w", err)
 	}
@@ -178,7 +179,8 @@ func (l *loader) invalid(path string, err error) *Error {
 	if variable := l.variables[path]; variable != "" {
 		return &Error{Key: variable, Problem: err.Error(), Fix: "correct or unset the environment variable " + variable}
 	}
-	return &Error{File: l.tree.file, Line: l.tree.lines[path], Key: clip(path), Problem: err.Error(), Fix: "correct " + clip(path)}
+	return &Error{File: l.tree.file, Line: l.tree.lines[path], Key: clip(path), Problem: err.Error(),
+		Fix: "correct " + clip(path)}
 }
 
 // configDir is the folder that relative paths of the file start at.

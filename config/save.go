@@ -125,7 +125,8 @@ func addModel(provider *yaml.Node, model string) {
 	case node.Kind == yaml.ScalarNode: // one text is a list of one
 		only := *node
 		only.LineComment = ""
-		*node = yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Style: yaml.FlowStyle, Content: []*yaml.Node{&only}, LineComment: node.LineComment}
+		*node = yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Style: yaml.FlowStyle, Content: []*yaml.Node{&only},
+			LineComment: node.LineComment}
 	}
 	for _, item := range node.Content {
 		if item.Value == model {
@@ -230,8 +231,8 @@ func fill(entry *yaml.Node, request NewProfile, token TokenPlace) {
 		remove(entry, "token")
 		remove(entry, "token_command")
 	}
-	given := map[string]string{"kind": p.Kind, "server_url": p.ServerURL, "token_command": p.TokenCommand, "agent": p.Agent.String(),
-		"library": p.Library}
+	given := map[string]string{"kind": p.Kind, "server_url": p.ServerURL, "token_command": p.TokenCommand,
+		"agent": p.Agent.String(), "library": p.Library}
 	if token == TokenInFile {
 		given["token"] = request.Typed.Reveal()
 	}
@@ -275,7 +276,8 @@ func section(mapping *yaml.Node, key string) *yaml.Node {
 		mapping.Content = append(mapping.Content, name, node)
 	}
 	if node.Kind != yaml.MappingNode {
-		*node = yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", HeadComment: node.HeadComment, LineComment: node.LineComment}
+		*node = yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", HeadComment: node.HeadComment,
+			LineComment: node.LineComment}
 	}
 	if len(node.Content) == 0 {
 		node.Style = 0

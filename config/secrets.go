@@ -151,7 +151,8 @@ var errTooMuchOutput = errors.New("it printed more than 64 KB")
 // dropped: it may contain a secret.
 func (c *Config) runTokenCommand(ctx context.Context, p Profile) (string, error) {
 	fail := func(problem string, cause error, fix string) error {
-		return &Error{File: c.File, Key: "profiles." + p.Name + ".token_command", Problem: problem, Err: cause, Fix: fix}
+		return &Error{File: c.File, Key: "profiles." + p.Name + ".token_command", Problem: problem,
+			Err: cause, Fix: fix}
 	}
 	if c.exposed {
 		return "", fail("not run: others can write this file or its folder", nil,

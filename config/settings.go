@@ -55,7 +55,8 @@ func leafKeys() []Key {
 	all := keysOf(reflect.TypeFor[Config](), "")
 	var leaves []Key
 	for _, k := range all {
-		switch isGroup := slices.ContainsFunc(all, func(other Key) bool { return strings.HasPrefix(other.Path, k.Path+".") }); {
+		switch isGroup := slices.ContainsFunc(
+			all, func(other Key) bool { return strings.HasPrefix(other.Path, k.Path+".") }); {
 		case k.Path == "keys":
 			leaves = append(leaves, Key{Path: "keys.<action>", value: k.value.Elem()})
 		case !isGroup:
@@ -183,7 +184,8 @@ func LookupKey(path string) (Key, error) {
 	at := slices.IndexFunc(known, func(k Key) bool {
 		pattern := strings.Split(k.Path, ".")
 		return !slices.Contains(parts, "") &&
-			slices.EqualFunc(pattern, parts, func(p, part string) bool { return p == part || strings.HasPrefix(p, "<") })
+			slices.EqualFunc(pattern, parts,
+				func(p, part string) bool { return p == part || strings.HasPrefix(p, "<") })
 	})
 	if at >= 0 {
 		return known[at], nil
@@ -272,9 +274,11 @@ func (c *Config) Unset(path string) (found bool, err error) {
 // saveKey writes the file after the change of a key.
 func (c *Config) saveKey(path string, t *tree) error {
 	err := c.write(t)
-	if invalid, ok := errors.AsType[*Error](err); ok && strings.HasPrefix(path+".", invalid.Key+".") && invalid.Exit == 0 {
+	if invalid, ok := errors.AsType[*Error](err); ok && strings.HasPrefix(path+".", invalid.Key+".") &&
+		invalid.Exit == 0 {
 		// The file is as valid as before: what was given is not.
-		return &Error{Key: invalid.Key, Problem: invalid.Problem, Fix: "see: quarry help configuration", Err: invalid.Err, Exit: ExitUsage}
+		return &Error{Key: invalid.Key, Problem: invalid.Problem, Fix: "see: quarry help configuration",
+			Err: invalid.Err, Exit: ExitUsage}
 	}
 	return err
 }

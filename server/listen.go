@@ -26,9 +26,10 @@ const (
 	shutdownGrace     = 10 * time.Second
 	finalGrace        = 2 * time.Second // to answer canceled requests
 	readHeaderTimeout = 10 * time.Second
-	readTimeout       = 10 * time.Second // of a body that no route reads; package api bounds the other bodies, and all answers
-	idleTimeout       = 2 * time.Minute
-	maxHeaderBytes    = 64 << 10
+	// Of a body that no route reads; package api bounds the other bodies, and all answers.
+	readTimeout    = 10 * time.Second
+	idleTimeout    = 2 * time.Minute
+	maxHeaderBytes = 64 << 10
 )
 
 // Admission serves callers from outside this process: over the API's listener, and visitors of another listener. They
@@ -252,7 +253,8 @@ func (s *Server) catchUp(ctx context.Context, tenants []string) error {
 			failed = local.CatchUp(ctx, func(left, total int) {
 				if time.Since(logged) > buildLogEvery {
 					logged = time.Now()
-					s.options.Log.Info("building the index of this server", "tenant", tenant, "left", left, "documents", total)
+					s.options.Log.Info("building the index of this server", "tenant", tenant, "left", left,
+						"documents", total)
 				}
 			})
 		}

@@ -28,7 +28,8 @@ type migration struct {
 }
 
 // migrate copies the library from its files. The counts of the event are of documents.
-func (s *Server) migrate(ctx context.Context, request wire.MigrateRequest, report func(wire.LibraryEvent)) (done wire.LibraryEvent, err error) {
+func (s *Server) migrate(ctx context.Context, request wire.MigrateRequest,
+	report func(wire.LibraryEvent)) (done wire.LibraryEvent, err error) {
 	switch {
 	case request.To == wire.EngineWeaviate && s.options.Weaviate == nil:
 		return done, fmt.Errorf("a Weaviate cluster in index.engine: %w", fault.ErrNotFound)
@@ -46,7 +47,8 @@ func (s *Server) migrate(ctx context.Context, request wire.MigrateRequest, repor
 		withDocuments: request.To == wire.EngineWeaviate || s.options.DocumentsInDatabase,
 		moved:         wire.Migration{Engine: request.To, DryRun: request.DryRun}}
 	err = m.run(ctx)
-	return wire.LibraryEvent{Added: m.written.Added, Updated: m.written.Updated, Removed: m.written.Removed, Migrated: &m.moved}, err
+	return wire.LibraryEvent{Added: m.written.Added, Updated: m.written.Updated, Removed: m.written.Removed,
+		Migrated: &m.moved}, err
 }
 
 func (m *migration) run(ctx context.Context) error {
@@ -115,9 +117,10 @@ func (m *migration) chats(ctx context.Context, tenant string) error {
 		func(s *Server, create bool) (*chat.Store, error) { return s.openChats(ctx, tenant, create) })
 }
 
-// copyPart copies the rows of a part, and adds their number to moved. The state of the copy is kept with the documents of
-// a tenant. A part that is in use in the database stays as it is if the documents are what is copied.
-func copyPart[T interface{ Copied() postgres.Copied }](ctx context.Context, m *migration, tenant, name string, moved *int,
+// copyPart copies the rows of a part, and adds their number to moved. The state of the copy is kept with the documents
+// of a tenant. A part that is in use in the database stays as it is if the documents are what is copied.
+func copyPart[T interface{ Copied() postgres.Copied }](ctx context.Context, m *migration, tenant, name string,
+	moved *int,
 	open func(s *Server, create bool) (T, error)) error {
 	from, err := open(m.from, false)
 	if err != nil {
@@ -166,9 +169,10 @@ func (m *migration) documents(ctx context.Context, tenant string) error {
 			m.report(wire.LibraryEvent{Type: wire.LibraryEmbedding, Done: e.Done, Total: e.Total, Refused: e.Refused})
 		})
 	}
-	result, err := migrate.Documents(ctx, from, to, migrate.Options{DryRun: m.request.DryRun, Embed: embed}, func(done, total int) {
-		m.report(wire.LibraryEvent{Type: wire.LibraryCopying, Tenant: tenant, Done: done, Total: total})
-	})
+	result, err := migrate.Documents(ctx, from, to,
+		migrate.Options{DryRun: m.request.DryRun, Embed: embed}, func(done, total int) {
+			m.report(wire.LibraryEvent{Type: wire.LibraryCopying, Tenant: tenant, Done: done, Total: total})
+		})
 	m.add(result)
 	if err == nil && !m.request.DryRun {
 		err = ingest.CompleteHashes(ctx, to)
@@ -181,9 +185,12 @@ func (m *migration) add(result migrate.Result) {
 	m.written.Add(result.Written)
 	all, found := &m.moved, result.Compared
 	if queries := all.Queries + found.Queries; queries > 0 {
-		all.SharedResults = (all.SharedResults*float64(all.Queries) + found.SharedResults*float64(found.Queries)) / float64(queries)
+		all.SharedResults = (all.SharedResults*float64(all.Queries) +
+			found.SharedResults*float64(found.Queries)) / float64(queries)
 	}
-	all.Documents, all.Passages, all.Resumed = all.Documents+result.Documents, all.Passages+result.Chunks, all.Resumed || result.Resumed
-	all.Queries, all.Found, all.FoundBefore = all.Queries+found.Queries, all.Found+found.Target, all.FoundBefore+found.Source
+	all.Documents, all.Passages, all.Resumed = all.Documents+result.Documents, all.Passages+result.Chunks,
+		all.Resumed || result.Resumed
+	all.Queries, all.Found, all.FoundBefore = all.Queries+found.Queries, all.Found+found.Target,
+		all.FoundBefore+found.Source
 	all.SameFirst += found.SameFirst
 }

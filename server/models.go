@@ -24,9 +24,10 @@ import (
 
 // newBudget returns the configured budget.
 func (s *Server) newBudget() *llm.Budget {
-	return llm.NewBudget(s.options.Models.DailyTokens(), &ledger{server: s, unstored: map[[2]string]int{}}, s.options.Now, func(err error) {
-		s.options.Log.Error("counting the use of models failed", slog.String("error", err.Error()))
-	})
+	return llm.NewBudget(s.options.Models.DailyTokens(), &ledger{server: s, unstored: map[[2]string]int{}},
+		s.options.Now, func(err error) {
+			s.options.Log.Error("counting the use of models failed", slog.String("error", err.Error()))
+		})
 }
 
 // ledger stores the use of models in the directory. If the directory is read-only, it adds the use of this process in
@@ -73,7 +74,8 @@ func (l *ledger) Postpone(tenant, day string, tokens int) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(l.server.options.Home, 0o700); err != nil { // with a database server there may be no files yet
+	// With a database server there may be no files yet.
+	if err := os.MkdirAll(l.server.options.Home, 0o700); err != nil {
 		return err
 	}
 	path := filepath.Join(l.server.options.Home, postponedPrefix+uuid.NewString())

@@ -124,8 +124,8 @@ func Open(_ context.Context, options Options) (*Server, error) {
 		shared: sharedState{lock: semaphore.NewWeighted(1), emptyLock: semaphore.NewWeighted(1)}}
 	s.people = directory.Lazy(s.directory, options.Now)
 	served := api.Options{
-		Directory: s.people, Index: s.library, Chats: s.chats, RemoveTenant: s.removeTenant, Removed: s.removed, Models: options.Models,
-		Federated: options.Federated, Empty: options.Empty, Meaning: options.Meaning,
+		Directory: s.people, Index: s.library, Chats: s.chats, RemoveTenant: s.removeTenant, Removed: s.removed,
+		Models: options.Models, Federated: options.Federated, Empty: options.Empty, Meaning: options.Meaning,
 		Version: options.Version, Profile: options.Profile,
 		SecretKey: options.SecretKey, Local: ingest.Local{Readers: options.Readers, Web: options.Web},
 		Log: options.Log, OmitQueries: options.OmitQueries, Now: options.Now,
@@ -184,27 +184,28 @@ func (s *Server) Close() error {
 
 // directory opens the directory once.
 func (s *Server) directory(ctx context.Context, create bool) (*directory.Directory, error) {
-	return openOrEmpty(ctx, s, s.shared.lock, &s.shared.people, func(ctx context.Context) (*directory.Directory, error) {
-		switch {
-		case s.options.Empty:
-			return nil, errAbsent
-		case s.options.Sample:
-			return s.openSamplePeople(ctx)
-		case s.pool != nil:
-			return directory.OpenServer(ctx, s.pool, s.options.Now)
-		}
-		path := filepath.Join(s.options.Home, directoryFile)
-		found, err := sqlite.Stat(path)
-		if err != nil {
-			return nil, fmt.Errorf("open the directory: %w", err)
-		}
-		if found == nil && (!create || s.options.ReadOnly) {
-			return nil, errAbsent
-		}
-		return directory.Open(ctx, path, s.options.ReadOnly, s.options.Now)
-	}, &s.shared.emptyDirectory, func(ctx context.Context) (*directory.Directory, error) {
-		return directory.Open(ctx, "", true, s.options.Now)
-	})
+	return openOrEmpty(ctx, s, s.shared.lock,
+		&s.shared.people, func(ctx context.Context) (*directory.Directory, error) {
+			switch {
+			case s.options.Empty:
+				return nil, errAbsent
+			case s.options.Sample:
+				return s.openSamplePeople(ctx)
+			case s.pool != nil:
+				return directory.OpenServer(ctx, s.pool, s.options.Now)
+			}
+			path := filepath.Join(s.options.Home, directoryFile)
+			found, err := sqlite.Stat(path)
+			if err != nil {
+				return nil, fmt.Errorf("open the directory: %w", err)
+			}
+			if found == nil && (!create || s.options.ReadOnly) {
+				return nil, errAbsent
+			}
+			return directory.Open(ctx, path, s.options.ReadOnly, s.options.Now)
+		}, &s.shared.emptyDirectory, func(ctx context.Context) (*directory.Directory, error) {
+			return directory.Open(ctx, "", true, s.options.Now)
+		})
 }
 
 func (s *Server) openSamplePeople(ctx context.Context) (*directory.Directory, error) {
@@ -286,7 +287,8 @@ func openSample(ctx context.Context, options segments.Options, tenant string) (i
 // ownFiles returns the paths that a server writes in its home, which may contain other files too.
 func ownFiles(home string) []string {
 	people := filepath.Join(home, directoryFile)
-	return []string{filepath.Join(home, tenantsFolder), filepath.Join(home, hostKeyFile), people, people + "-wal", people + "-shm", people + ".lock"}
+	return []string{filepath.Join(home, tenantsFolder), filepath.Join(home, hostKeyFile), people, people + "-wal",
+		people + "-shm", people + ".lock"}
 }
 
 func tenantFolder(home, tenant string) string { return filepath.Join(home, tenantsFolder, tenant) }

@@ -55,7 +55,8 @@ func (s *Server) removeTenant(ctx context.Context, id string) error {
 	if err := s.people.RemoveTenant(ctx, id); err != nil {
 		return errors.Join(err, restore(), forget())
 	}
-	err = errors.Join(s.dropDocuments(ctx, id), s.sweepRemoved(id)) // another server may have stored something meanwhile
+	// Another server may have stored something meanwhile.
+	err = errors.Join(s.dropDocuments(ctx, id), s.sweepRemoved(id))
 	s.sweepNow(ctx)
 	return err
 }
@@ -338,7 +339,8 @@ func (s *Server) closeAll() error {
 	}
 	collect(s.shared.lock, s.shared.people.detach)
 	collect(s.shared.emptyLock, func() []io.Closer {
-		return slices.Concat(s.shared.emptyIndex.detach(), s.shared.emptyChats.detach(), s.shared.emptyDirectory.detach())
+		return slices.Concat(s.shared.emptyIndex.detach(), s.shared.emptyChats.detach(),
+			s.shared.emptyDirectory.detach())
 	})
 	return closeFiles(append(files, s.replaced...))
 }

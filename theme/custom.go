@@ -79,7 +79,8 @@ type SourceColours struct {
 // of returns the colour of a family.
 func (s SourceColours) of(f family) Colour { return Colour(reflect.ValueOf(s).Field(int(f)).String()) }
 
-// Colour is "#rrggbb", in built-in looks also the number of one of the terminal's own 16; empty is that of the look below.
+// Colour is "#rrggbb", in built-in looks also the number of one of the terminal's own 16; empty is that of the look
+// below.
 type Colour string
 
 func (c Colour) color() color.Color { return lipgloss.Color(string(c)) }

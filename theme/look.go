@@ -72,10 +72,10 @@ func lookNamed(name string) look {
 
 // looksText is a table with a column for each look and a row for each of its colours, in the order of their fields.
 //
-// Of the looks with high contrast every text has at least 7:1 in true colour; the nearest of 256 colours come close. With
-// the terminal's own 16 colours, nothing on a dark background is blue (4), which is too dark in many terminals, and nothing
-// on a light one yellow (3), which cannot be read, nor green (2) or cyan (6) where it is bold, which many terminals show
-// bright.
+// Of the looks with high contrast every text has at least 7:1 in true colour; the nearest of 256 colours come close.
+// With the terminal's own 16 colours, nothing on a dark background is blue (4), which is too dark in many terminals,
+// and nothing on a light one yellow (3), which cannot be read, nor green (2) or cyan (6) where it is bold, which many
+// terminals show bright.
 //
 //go:embed looks.txt
 var looksText string

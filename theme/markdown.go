@@ -30,7 +30,8 @@ func (t Theme) Glamour() ansi.StyleConfig {
 		Document:   ansi.StyleBlock{Margin: &none},
 		BlockQuote: ansi.StyleBlock{Indent: &indent, IndentToken: &bar},
 		List:       ansi.StyleList{LevelIndent: 2},
-		H1:         heading(l.Accent, nil), H2: heading(l.Heading, nil), H3: heading("", nil), // 1 and 2 have a line below
+		// 1 and 2 have a line below
+		H1: heading(l.Accent, nil), H2: heading(l.Heading, nil), H3: heading("", nil),
 		H4: heading(l.Muted, nil), H5: heading(l.Muted, on()), H6: heading(l.Muted, on()),
 		Strikethrough:  ansi.StylePrimitive{CrossedOut: on()},
 		Emph:           ansi.StylePrimitive{Italic: on()},

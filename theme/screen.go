@@ -62,7 +62,8 @@ func ForScreen(options Options) Theme {
 		Source: style(l.Source), Number: bold(style(l.Number)), Success: style(l.Success), Warning: style(l.Warning),
 		Error: bold(style(l.Error)),
 	}
-	t.Stale, t.Disabled, t.Placeholder, t.Border = style(l.Disabled), style(l.Disabled), style(l.Disabled), style(l.Border)
+	t.Stale, t.Disabled, t.Placeholder, t.Border = style(l.Disabled), style(l.Disabled), style(l.Disabled),
+		style(l.Border)
 	t.BorderFocused, t.Prompt, t.Bar = style(l.Accent), bold(style(l.Accent)), style(l.Accent)
 	t.Key = t.Prompt
 	if l.Ground == "" {
@@ -96,8 +97,8 @@ func (t Theme) withoutColours() Theme {
 	plain, reverse := t.Text, styleOf(t.Text.Reverse(true))
 	bold := styleOf(plain.Bold(true))
 	t.Palette = Palette{
-		Title: bold, Muted: faint(), Match: styleOf(bold.Underline(true)), Source: plain, Number: bold, Success: plain, Warning: bold,
-		Error: bold,
+		Title: bold, Muted: faint(), Match: styleOf(bold.Underline(true)), Source: plain, Number: bold, Success: plain,
+		Warning: bold, Error: bold,
 	}
 	t.Selected, t.MatchCurrent, t.Stale = reverse, styleOf(reverse.Bold(true).Underline(true)), faint()
 	t.Border, t.BorderFocused = faint(), bold

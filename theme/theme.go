@@ -93,7 +93,7 @@ func (s Style) Under(line string) string {
 func ASCII(screen string) string { return symbols().Replace(screen) }
 
 var symbols = sync.OnceValue(func() *strings.Replacer {
-	return strings.NewReplacer(strings.Fields("─ -  ━ -  │ |  ┃ #  ╭ +  ╮ +  ╰ +  ╯ +  ┌ +  ┐ +  └ +  ┘ +  ├ +  ┤ +  ┬ +  ┴ +  ┼ +  ▌ >  ▎ |  ▏ | " +
-		"▕ |  ▄ =  █ #  ▇ #  ▆ #  ▅ =  ▃ =  ▂ -  ▁ _  › >  ‹ <  · -  • *  ● *  ✕ x  ✓ v  ⚠ !  … ~  — -  – - " +
-		"“ \"  ” \"  ↑ ^  ↓ v  ← <  → >  ↵ <  ▣ #  ↳ `  ✦ ^")...)
+	return strings.NewReplacer(strings.Fields("─ -  ━ -  │ |  ┃ #  ╭ +  ╮ +  ╰ +  ╯ +  ┌ +  ┐ +  └ +  ┘ +  ├ +  ┤ +  " +
+		"┬ +  ┴ +  ┼ +  ▌ >  ▎ |  ▏ | ▕ |  ▄ =  █ #  ▇ #  ▆ #  ▅ =  ▃ =  ▂ -  ▁ _  › >  ‹ <  · -  • *  ● *  ✕ x  ✓ v " +
+		" ⚠ !  … ~  — -  – - “ \"  ” \"  ↑ ^  ↓ v  ← <  → >  ↵ <  ▣ #  ↳ `  ✦ ^")...)
 })

@@ -40,7 +40,8 @@ import (
 // explorePlain talks line by line. Ctrl-C is not the end of it, as it is of a command: the first one cancels a search.
 func (r *run) explorePlain(ctx context.Context, host *target.Host, e cli.Exploration) error {
 	interrupts := make(chan os.Signal, 1)
-	signal.Ignore(os.Interrupt) // ends all other notifications: the context of the run must not end with the first Ctrl-C
+	// Ends all other notifications: the context of the run must not end with the first Ctrl-C.
+	signal.Ignore(os.Interrupt)
 	signal.Notify(interrupts, os.Interrupt)
 	defer signal.Stop(interrupts)
 	width, _, err := term.GetSize(int(r.process.Out.Fd()))
@@ -50,8 +51,8 @@ func (r *run) explorePlain(ctx context.Context, host *target.Host, e cli.Explora
 	return plain.Run(ctx, plain.Options{
 		In: r.process.In, Out: r.process.Out, Err: r.process.Err,
 		Open:  func(ctx context.Context) (*client.Session, error) { return host.Open(ctx, e.Target) },
-		Label: targetLabel(e.Target, ", "), Beside: e.Target.Beside(), Sample: e.Target.Kind == target.KindSample, Query: e.Query,
-		Agent: e.Target.SearchAgent(), Limit: e.Limit, Width: width, Interrupts: interrupts,
+		Label: targetLabel(e.Target, ", "), Beside: e.Target.Beside(), Sample: e.Target.Kind == target.KindSample,
+		Query: e.Query, Agent: e.Target.SearchAgent(), Limit: e.Limit, Width: width, Interrupts: interrupts,
 	})
 }
 
@@ -114,7 +115,8 @@ func (r *run) exploreScreen(ctx context.Context, host *target.Host, e cli.Explor
 				Do: "Run it in a terminal; without one, quarry search prints results.", Err: err}
 		}
 		defer func() { _ = errors.Join(in.Close(), out.Close()) }() // on most systems one file
-		pick, setUp.Refused = &explorer.Pick{Unfit: e.Unfit, Chosen: e.Chosen}, "not while picking: start quarry without --pick"
+		pick, setUp.Refused = &explorer.Pick{Unfit: e.Unfit, Chosen: e.Chosen},
+			"not while picking: start quarry without --pick"
 	}
 	width, height, err := term.GetSize(int(out.Fd()))
 	if err != nil {
@@ -124,8 +126,10 @@ func (r *run) exploreScreen(ctx context.Context, host *target.Host, e cli.Explor
 	caps.Suspend = caps.Suspend && pick == nil // the shell waits for the choice
 	return explorer.Run(ctx, explorer.Options{
 		Target: screenTarget(host, e.Target), Query: e.Query, Caps: caps, SetUp: setUp, Pick: pick,
-		Results: e.Limit, Instant: host.Config.Instant, Fast: host.Config.Fast, Private: host.Config.Private, Keys: host.Config.Keys,
-		Profile: theme.Profile(true, e.NoColor, r.process.Env), AgeWarning: time.Duration(host.Config.AgeWarning) * explorer.Year,
+		Results: e.Limit, Instant: host.Config.Instant, Fast: host.Config.Fast, Private: host.Config.Private,
+		Keys:       host.Config.Keys,
+		Profile:    theme.Profile(true, e.NoColor, r.process.Env),
+		AgeWarning: time.Duration(host.Config.AgeWarning) * explorer.Year,
 		Permalinks: host.Config.Links == config.LinksPermalink, Theme: host.Config.Theme,
 		Own: r.configuredTheme(host.Config.Theme), Themes: r.themes,
 		Width: width, Height: height, Log: r.screenLog(host), Now: r.process.Now,
@@ -137,10 +141,11 @@ func screenTarget(host *target.Host, choice target.Choice) explorer.Target {
 	kinds := map[target.Kind]explorer.Kind{target.KindRemote: explorer.Remote, target.KindSlack: explorer.Remote,
 		target.KindLibrary: explorer.Library, target.KindSample: explorer.Sample}
 	beside := choice.Beside()
-	shown := explorer.Target{Kind: kinds[choice.Kind], Where: targetLabel(choice, " · "), State: stateOf(host, choice), Command: collectionCommand(host, choice),
-		Agent: choice.SearchAgent(), Beside: beside, Elsewhere: choice.Elsewhere(), OwnModel: choice.Kind == target.KindRemote && len(beside) > 0,
-		NoModel: withoutModel(host, choice),
-		Open:    func(ctx context.Context) (*client.Session, error) { return host.Open(ctx, choice) }}
+	shown := explorer.Target{Kind: kinds[choice.Kind], Where: targetLabel(choice, " · "), State: stateOf(host, choice),
+		Command: collectionCommand(host, choice),
+		Agent:   choice.SearchAgent(), Beside: beside, Elsewhere: choice.Elsewhere(),
+		OwnModel: choice.Kind == target.KindRemote && len(beside) > 0, NoModel: withoutModel(host, choice),
+		Open: func(ctx context.Context) (*client.Session, error) { return host.Open(ctx, choice) }}
 	if choice.Kind == target.KindSample {
 		shown.Examples = sampleExamples()
 	}
@@ -221,7 +226,8 @@ func (r *run) inHome(path string) string {
 
 // sampleExamples are questions that the sample library answers.
 func sampleExamples() []string {
-	return []string{"how do we roll back a deploy", "how many weeks of parental leave do we get", "what does ERR_BATT_005 mean"}
+	return []string{"how do we roll back a deploy", "how many weeks of parental leave do we get",
+		"what does ERR_BATT_005 mean"}
 }
 
 // capabilities are what may be done to this machine. Who came over SSH looks at another one: its clipboard and its
@@ -293,7 +299,8 @@ func (r *run) editor() (edit func(path string, line int, done tea.ExecCallback) 
 			} else if !info.Mode().IsRegular() {
 				return done(fmt.Errorf("%s is not a regular file", path))
 			}
-			if _, err := exec.LookPath(words[0]); err != nil && !strings.ContainsAny(words[0], "=$") { // which only the shell reads
+			// Which only the shell reads.
+			if _, err := exec.LookPath(words[0]); err != nil && !strings.ContainsAny(words[0], "=$") {
 				return done(err)
 			}
 			edit := cli.ShellCommand(command, editorArguments(words[0], path, line)...)

@@ -51,7 +51,8 @@ func (r *run) serve(ctx context.Context, options target.ServeOptions) error {
 	}
 	options.MCP = func(w http.ResponseWriter, request *http.Request, caller *client.Client) {
 		mcp.ServeHTTP(w, request, mcp.Options{Client: caller, Version: r.process.Version,
-			Guest: true, Connector: strings.HasSuffix(request.URL.Path, "/connector"), Broke: guard.Log(host.Log, "answer an agent")})
+			Guest: true, Connector: strings.HasSuffix(request.URL.Path, "/connector"),
+			Broke: guard.Log(host.Log, "answer an agent")})
 	}
 	options.Request.Terminal = false // the sample library is served only if a flag asks for it
 	served, err := host.OpenServed(ctx, options)
@@ -65,7 +66,8 @@ func (r *run) serve(ctx context.Context, options target.ServeOptions) error {
 	var listeners []func(context.Context) error
 	if options.HTTP != "" {
 		listeners = append(listeners, func(ctx context.Context) error {
-			return served.ListenHTTP(ctx, options.HTTP, func(at net.Addr) { options.Listening(target.Listening{Address: at.String()}) })
+			return served.ListenHTTP(ctx, options.HTTP,
+				func(at net.Addr) { options.Listening(target.Listening{Address: at.String()}) })
 		})
 	}
 	if options.SSH.Address != "" {

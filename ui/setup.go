@@ -55,8 +55,8 @@ func (s *settings) backend() setup.Backend {
 	if config.ReadOnly(s.run.lookup) {
 		refused = "changes on this machine are disabled by QUARRY_READONLY"
 	}
-	return setup.Backend{Test: s.test, Save: s.save, TestModel: s.testModel, SaveModel: s.saveModel, Model: s.configuredModel, AddFolder: s.addFolder, Path: s.path, Complete: s.complete,
-		ReadOnly: refused}
+	return setup.Backend{Test: s.test, Save: s.save, TestModel: s.testModel, SaveModel: s.saveModel,
+		Model: s.configuredModel, AddFolder: s.addFolder, Path: s.path, Complete: s.complete, ReadOnly: refused}
 }
 
 // test tries a connection as configure and validate-config do.
@@ -148,8 +148,8 @@ func failureInForm(failure *cli.Failure, reply *client.Error) (what, do string) 
 
 // replyInForm is what a server, or the way to it, answered.
 func replyInForm(err error, reply *client.Error, host string) (blamed, what, do string) {
-	what, do = reply.Reason, strings.NewReplacer("server_url and api_prefix", "the address", "server_url", "the address",
-		"store it", "paste it here").Replace(reply.Remedy())
+	what, do = reply.Reason, strings.NewReplacer("server_url and api_prefix", "the address", "server_url",
+		"the address", "store it", "paste it here").Replace(reply.Remedy())
 	missing, _ := errors.AsType[*net.DNSError](err)
 	switch {
 	case reply.Kind == client.Unreachable && missing != nil && missing.IsNotFound:
@@ -161,7 +161,8 @@ func replyInForm(err error, reply *client.Error, host string) (blamed, what, do 
 	case reply.Kind == client.Auth:
 		what = "the server refuses the token: " + what
 	case reply.Kind == client.NotAvailable:
-		what, do, blamed = "no Onyx answers at "+host+": "+what, "Use the address that opens Onyx in your browser", setup.StepServer
+		what, do, blamed = "no Onyx answers at "+host+": "+what, "Use the address that opens Onyx in your browser",
+			setup.StepServer
 	case reply.Kind == client.Server && reply.Status < http.StatusBadRequest: // an answer, and of something else
 		what, do, blamed = "no Onyx answers at "+host+": "+what,
 			"Check the address: a proxy or a sign-in page may answer instead of the server", setup.StepServer
@@ -252,7 +253,8 @@ func nameOf(host string) string {
 func (r *run) fresh() (*target.Host, error) {
 	host, err := target.NewHost(r.lookup, r.process.Version)
 	if err == nil {
-		host.Now, host.Executable, host.Dir, host.Readers = r.process.Now, r.process.Executable, r.process.Dir, &r.readers
+		host.Now, host.Executable, host.Dir, host.Readers = r.process.Now, r.process.Executable,
+			r.process.Dir, &r.readers
 		host.Model = r.process.Model
 	}
 	return host, err
@@ -272,7 +274,8 @@ func (s *settings) nextStart(there func(target.Choice) bool) string {
 }
 
 // addFolder reads a file or folder into the library of this machine, which can be searched from its first document on.
-func (s *settings) addFolder(ctx context.Context, path string, report func(wire.LibraryEvent)) (wire.LibraryEvent, string,
+func (s *settings) addFolder(ctx context.Context, path string,
+	report func(wire.LibraryEvent)) (wire.LibraryEvent, string,
 	error) {
 	host, err := s.run.host()
 	if err != nil {
@@ -290,7 +293,8 @@ func (s *settings) addFolder(ctx context.Context, path string, report func(wire.
 		return done, "", err // nothing was read: searches go where they went
 	}
 	return done, strings.TrimSpace("Searches now use this library." + s.nextStart(func(choice target.Choice) bool {
-		return choice.Kind == target.KindLibrary && filepath.Clean(choice.LibraryDir) == filepath.Clean(library.LibraryDir)
+		return choice.Kind == target.KindLibrary &&
+			filepath.Clean(choice.LibraryDir) == filepath.Clean(library.LibraryDir)
 	})), nil
 }
 
@@ -328,7 +332,8 @@ func (s *settings) expanded(typed string) string {
 func (s *settings) complete(typed string) string {
 	path := s.expanded(typed)
 	folder, begun := filepath.Split(path)
-	list, err := os.Open(config.PathIn(s.run.process.Dir, filepath.Clean(folder))) // of nothing, the folder that we are in
+	// Of nothing, the folder that we are in.
+	list, err := os.Open(config.PathIn(s.run.process.Dir, filepath.Clean(folder)))
 	if err != nil {
 		return typed
 	}
@@ -344,7 +349,8 @@ func (s *settings) complete(typed string) string {
 		return typed
 	}
 	common := text.Clip(names[0], len(exstrings.LongestCommonPrefix(names))) // in whole characters
-	if info, err := os.Stat(config.PathIn(s.run.process.Dir, filepath.Join(folder, common))); len(names) == 1 && err == nil && info.IsDir() {
+	if info, err := os.Stat(config.PathIn(s.run.process.Dir, filepath.Join(folder, common))); len(names) == 1 &&
+		err == nil && info.IsDir() {
 		common += string(os.PathSeparator)
 	}
 	return folder + common

@@ -39,7 +39,8 @@ func (s *settings) testModel(ctx context.Context, typed setup.Model) (setup.Test
 	found := setup.Tested{Model: typed}
 	address, err := wire.ServerURL(typed.BaseURL)
 	if err != nil {
-		found.Problem, found.Remedy = "the address "+err.Error(), "Type the address of the API with its version, such as http://localhost:11434/v1"
+		found.Problem, found.Remedy = "the address "+err.Error(),
+			"Type the address of the API with its version, such as http://localhost:11434/v1"
 		return found, nil
 	}
 	found.Model.BaseURL = address
@@ -136,7 +137,8 @@ func newModel(known config.LLM, typed setup.Model) config.NewModel {
 // saveModel stores the model that was tested last as the default.
 func (s *settings) saveModel(_ context.Context, typed setup.Model) (string, error) {
 	m := s.model.Load()
-	if m == nil || m.BaseURL != typed.BaseURL || m.Model != typed.Name || typed.Key != "" && m.Key.Reveal() != typed.Key {
+	if m == nil || m.BaseURL != typed.BaseURL || m.Model != typed.Name ||
+		typed.Key != "" && m.Key.Reveal() != typed.Key {
 		return "", errors.New("this model was not tested")
 	}
 	host, err := s.run.fresh()

@@ -1,11 +1,11 @@
-// Package field has the table of what a search can be narrowed to, exclude, be counted by and complete: one row for each
-// field that is a set of values. The query language, requests, the index, the engines, the explorer and the flags of the
-// command line loop over All, so a new field is a row here, a list in the structs of package wire that the row points to,
-// and an entry in package index that reads it from documents. Times, agents, access and similar passages are no sets of
-// values; they have code of their own.
+// Package field has the table of what a search can be narrowed to, exclude, be counted by and complete: one row for
+// each field that is a set of values. The query language, requests, the index, the engines, the explorer and the flags
+// of the command line loop over All, so a new field is a row here, a list in the structs of package wire that the row
+// points to, and an entry in package index that reads it from documents. Times, agents, access and similar passages are
+// no sets of values; they have code of their own.
 //
-// A value has three forms: the text of the query language (team=infra), what the wire's lists hold (a wire.Tag), and the
-// key by which an index knows it. Values and Counts convert between them.
+// A value has three forms: the text of the query language (team=infra), what the wire's lists hold (a wire.Tag), and
+// the key by which an index knows it. Values and Counts convert between them.
 package field
 
 import (
@@ -66,7 +66,8 @@ type Field struct {
 	// Lacks are the reasons for missing abilities.
 	Lacks map[Ability]string
 
-	// Listed is the command that lists the values; empty: nothing lists all ways to write one, and counts say what exists.
+	// Listed is the command that lists the values; empty: nothing lists all ways to write one, and counts say what
+	// exists.
 	Listed string
 	// Choices returns the only values that a server takes; nil: any.
 	Choices func() []string

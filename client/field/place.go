@@ -80,8 +80,8 @@ func IsWithin(inner, outer string) bool {
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// EndsInPlace reports whether a place ends in the names of a filter's value, in any case. A slash at the value's end says
-// nothing.
+// EndsInPlace reports whether a place ends in the names of a filter's value, in any case. A slash at the value's end
+// says nothing.
 func EndsInPlace(place, filter string) bool {
 	names, anchored := strings.CutPrefix(strings.TrimSuffix(filter, "/"), "/")
 	at := len(place) - len(names)

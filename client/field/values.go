@@ -153,7 +153,8 @@ func readTag(text string) (wire.Tag, bool) {
 	return wire.Tag{Key: key, Value: value}, ok && key != "" && value != ""
 }
 
-// readLower reads a value that has no capitals: the code of a language, a media type, or an extension with or without its dot.
+// readLower reads a value that has no capitals: the code of a language, a media type, or an extension with or without
+// its dot.
 func readLower(text string) (string, bool) {
 	text = strings.ToLower(strings.TrimLeft(text, "."))
 	return text, text != ""

@@ -46,7 +46,8 @@ type Preferences struct {
 
 // DefaultPreferences returns those of a user who has set none.
 func DefaultPreferences() Preferences {
-	return Preferences{HiddenAssistants: []int{}, VisibleAssistants: []int{}, PinnedAssistants: []int{}, DefaultAppMode: "CHAT"}
+	return Preferences{HiddenAssistants: []int{}, VisibleAssistants: []int{}, PinnedAssistants: []int{},
+		DefaultAppMode: "CHAT"}
 }
 
 // Personalization describes the user for the model.

@@ -57,7 +57,8 @@ func (d *Decoder) Decode(into any) error { return plain(json.UnmarshalDecode(d.i
 
 // EditJSON copies JSON token by token. edit is called with each token after it was read, writes what takes its place,
 // and may read or skip more; isName is set at the place of a member's name, or the end of an object.
-func EditJSON(data []byte, edit func(in *jsontext.Decoder, out *jsontext.Encoder, token jsontext.Token, isName bool) error,
+func EditJSON(data []byte, edit func(in *jsontext.Decoder, out *jsontext.Encoder, token jsontext.Token,
+	isName bool) error,
 	options ...jsontext.Options) ([]byte, error) {
 	var text bytes.Buffer
 	in, out := jsontext.NewDecoder(bytes.NewReader(data), options...), jsontext.NewEncoder(&text, options...)

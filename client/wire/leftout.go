@@ -11,7 +11,8 @@ const (
 
 // IsSecret reports whether a reason for skipping a file is that it is a secret. LeftOut counts these.
 func IsSecret(reason string) bool {
-	return strings.HasSuffix(reason, SecretName) || strings.HasSuffix(reason, SecretKey) || strings.HasSuffix(reason, SecretToken)
+	return strings.HasSuffix(reason, SecretName) || strings.HasSuffix(reason, SecretKey) ||
+		strings.HasSuffix(reason, SecretToken)
 }
 
 // The reasons for leaving out a file that a program wrote for programs.

@@ -102,16 +102,16 @@ type Migration struct {
 	Directory int    `json:"directory" jsonschema:"entries about people, tokens, connectors, document sets and agents"`
 	Chats     int    `json:"chats" jsonschema:"conversations, messages and attached files"`
 	// Kept are the parts of the database that are in use there and stayed as they are.
-	Kept      []string `json:"kept,omitempty" jsonschema:"directory or chats: already in use in the database, not copied"`
+	Kept      []string `json:"kept,omitempty" jsonschema:"directory or chats: in use there, not copied"`
 	Documents int      `json:"documents,omitempty" jsonschema:"of the new engine"`
 	Passages  int      `json:"passages,omitempty" jsonschema:"of the new engine"`
 	Resumed   bool     `json:"resumed,omitempty" jsonschema:"an interrupted copy was continued"`
 	// What searches for sampled documents found in both engines.
 	Queries       int     `json:"queries,omitempty" jsonschema:"searches that were compared"`
-	Found         int     `json:"found,omitempty" jsonschema:"of them, with the sampled document among the first 10 results of the new engine"`
+	Found         int     `json:"found,omitempty" jsonschema:"of them, with it in the new engine's first 10 results"`
 	FoundBefore   int     `json:"found_before,omitempty" jsonschema:"likewise of the old engine"`
 	SameFirst     int     `json:"same_first,omitempty" jsonschema:"of them, with the same first result"`
-	SharedResults float64 `json:"shared_results,omitempty" jsonschema:"part of the first 10 results that both have, from 0 to 1"`
+	SharedResults float64 `json:"shared_results,omitempty" jsonschema:"part of the first 10 results in both, 0 to 1"`
 }
 
 // DefaultTenant is the tenant that every library has.
@@ -205,10 +205,10 @@ type LeftOut struct {
 	IgnoredFolders int `json:"ignored_folders,omitempty" jsonschema:"also node_modules and folders of version control"`
 	HiddenFiles    int `json:"hidden_files,omitempty" jsonschema:"names that begin with a dot"`
 	HiddenFolders  int `json:"hidden_folders,omitempty"`
-	Links          int `json:"links,omitempty" jsonschema:"links to places in the same folder; other links are among the skipped files"`
-	Parts          int `json:"parts,omitempty" jsonschema:"parts of files that cannot be read, such as a damaged attachment; the rest of each file is stored"`
-	Secret         int `json:"secret,omitempty" jsonschema:"private keys, access tokens and password stores, by name or content, which skipped lines name"`
-	Generated      int `json:"generated,omitempty" jsonschema:"files that programs wrote for programs, which skipped lines name"`
+	Links          int `json:"links,omitempty" jsonschema:"within the folder; other links are skipped files"`
+	Parts          int `json:"parts,omitempty" jsonschema:"unreadable parts of files, such as a damaged attachment"`
+	Secret         int `json:"secret,omitempty" jsonschema:"private keys, tokens, password stores; also skipped files"`
+	Generated      int `json:"generated,omitempty" jsonschema:"written by programs for programs, also skipped files"`
 }
 
 // Add adds the counts of another folder.
@@ -282,7 +282,7 @@ type LibraryStatus struct {
 	Skipped      []SkippedFile `json:"skipped" jsonschema:"files with content that is not stored, the first 50"`
 	SkippedFiles int           `json:"skipped_files"`
 	// SkippedTypes are the files that no format reads, which are not among Skipped, as of the last sync of each root.
-	SkippedTypes []SkippedType `json:"skipped_types" jsonschema:"files of unsupported types, not in skipped_files, the most frequent first"`
+	SkippedTypes []SkippedType `json:"skipped_types" jsonschema:"files of other types, the most frequent first"`
 	// Taken are the folders and archives that were taken for an export of another program, likewise.
 	Taken        []TakenFolder `json:"taken"`
 	TakenFolders int           `json:"taken_folders"`
@@ -297,13 +297,14 @@ type LibraryStatus struct {
 	// Engine is where documents are and what indexes them; absent for the embedded engine.
 	Engine string `json:"engine,omitempty" jsonschema:"the engine, if it is not the embedded one"`
 	// EngineProblem is what is wrong with it; absent if nothing is.
-	EngineProblem string `json:"engine_problem,omitempty" jsonschema:"why the engine, or a host of it, is not available"`
+	EngineProblem string `json:"engine_problem,omitempty" jsonschema:"why it, or a host of it, is not available"`
 	// VectorsRefused is how many texts that model does not take.
 	VectorsRefused int `json:"vectors_refused,omitempty" jsonschema:"passages that the model rejected"`
 	// UnindexedDocuments is how many documents the engine does not take, or not all of them; Unindexed are the first
 	// MaxReasons.
-	UnindexedDocuments int                 `json:"unindexed_documents,omitempty" jsonschema:"documents that the engine rejected"`
-	Unindexed          []UnindexedDocument `json:"unindexed,omitempty" jsonschema:"documents that the engine rejected, the first 10 by id"`
+	UnindexedDocuments int `json:"unindexed_documents,omitempty" jsonschema:"documents that the engine rejected"`
+
+	Unindexed []UnindexedDocument `json:"unindexed,omitempty" jsonschema:"the first 10 of them, by id"`
 }
 
 // Meaning is how far the vectors of a library are, by the model that makes them now.

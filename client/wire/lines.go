@@ -2,8 +2,8 @@ package wire
 
 import "strings"
 
-// LineAt returns the line of the source file of what is at a byte of a text from it, whose first and last line there are
-// known; 0 if they are not.
+// LineAt returns the line of the source file of what is at a byte of a text from it, whose first and last line there
+// are known; 0 if they are not.
 func LineAt(text string, lines []int, at int) int {
 	if len(lines) != 2 {
 		return 0
@@ -42,8 +42,8 @@ func (c Chunk) SpanOfLines(first, last int) Span {
 }
 
 // sourceLines returns the line of the source file of each line of a text. What is not in the file counts as the line
-// that follows: the fence of code that is a file by itself, the line below the header of a table in CSV, and the fence or
-// header that each part of a long block repeats.
+// that follows: the fence of code that is a file by itself, the line below the header of a table in CSV, and the fence
+// or header that each part of a long block repeats.
 func sourceLines(text string, lines []int) []int {
 	all := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	numbers, added := make([]int, len(all)), make([]bool, len(all))

@@ -23,8 +23,8 @@ var (
 		excerpt=content(the part of the passage that matches best) also_in? matches! missing? found_by? newer?
 		origin?()`)
 
-	// ModelResult is a selected result as a language model reads it; CandidateResult is one to select from, by its section_id;
-	// EvidenceResult is one to answer from.
+	// ModelResult is a selected result as a language model reads it; CandidateResult is one to select from, by its
+	// section_id; EvidenceResult is one to answer from.
 	ModelResult = NewProfile[SearchResult](`document=citation_id+ title source_type content updated_at authors?
 		metadata?`)
 	CandidateResult = NewProfile[SearchResult](`section_id=citation_id+ title updated_at? authors? source_type

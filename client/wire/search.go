@@ -52,14 +52,17 @@ type SearchRequest struct {
 	Stream                bool     `json:"stream,omitempty"`
 	ExcludeFilters        Filters  `json:"exclude_filters,omitzero"` // rule out documents that have any of the values
 
-	// With Offset, Sort or Browse only matched documents are listed, one result each, and every page has the same counts.
-	Offset     *int   `json:"offset,omitempty"`      // documents to skip
-	Sort       string `json:"sort,omitempty"`        // relevance (default), newest, oldest
-	Browse     bool   `json:"browse,omitempty"`      // without words: all documents that the filters leave, newest first
+	// With Offset, Sort or Browse only matched documents are listed, one result each, and every page has the same
+	// counts.
+	Offset *int   `json:"offset,omitempty"` // documents to skip
+	Sort   string `json:"sort,omitempty"`   // relevance (default), newest, oldest
+	// Without words: all documents that the filters leave, newest first.
+	Browse     bool   `json:"browse,omitempty"`
 	AddedSince *Time  `json:"added_since,omitempty"` // first stored after that
 	SimilarTo  string `json:"similar_to,omitempty"`  // a ref: passages like that one
 	FacetPlace string `json:"facet_place,omitempty"` // counts what is in it; "/": the top; empty: where matches divide
-	Prefix     bool   `json:"prefix,omitempty"`      // the last word also counts as a prefix if it is no word of the library
+	// The last word also counts as a prefix if it is no word of the library.
+	Prefix bool `json:"prefix,omitempty"`
 }
 
 // The orders of results.
@@ -77,8 +80,8 @@ func (r SearchRequest) Lists() bool {
 // WithoutModel reports whether no language model takes part, although one may be configured.
 func (r SearchRequest) WithoutModel() bool { return r.Lists() || r.SimilarTo != "" }
 
-// Filters are the values of each field; package field has a row for every list. Onyx knows the first three as filters of a
-// search.
+// Filters are the values of each field; package field has a row for every list. Onyx knows the first three as filters
+// of a search.
 type Filters struct {
 	Sources       []string `json:"sources,omitempty"`
 	DocumentSets  []string `json:"document_sets,omitempty"`
@@ -128,15 +131,16 @@ type SearchResult struct {
 	SourceType string  `json:"source_type"`
 	UpdatedAt  *string `json:"updated_at" jsonschema:"ISO 8601"` // with offset
 
-	DocumentID   string              `json:"document_id"`
-	Ref          string              `json:"ref" jsonschema:"argument of quarry read"` // "<document_id>#<chunk_ind>"
-	ShortRef     string              `json:"short_ref" jsonschema:"the same, shorter"` // empty: the server has none
-	Citation     string              `json:"citation" jsonschema:"for others: an address, else place:line"`
-	ChunkInd     int                 `json:"chunk_ind" jsonschema:"chunk that matched best"`
-	ChunkStart   int                 `json:"chunk_start" jsonschema:"first chunk of the passage, from 0"`
-	ChunkEnd     int                 `json:"chunk_end" jsonschema:"last chunk of the passage"` // inclusive
-	ChunkCount   int                 `json:"chunk_count" jsonschema:"chunks of the document"`
-	Score        float64             `json:"score" jsonschema:"comparable within one search"` // it depends on the whole tenant
+	DocumentID string `json:"document_id"`
+	Ref        string `json:"ref" jsonschema:"argument of quarry read"` // "<document_id>#<chunk_ind>"
+	ShortRef   string `json:"short_ref" jsonschema:"the same, shorter"` // empty: the server has none
+	Citation   string `json:"citation" jsonschema:"for others: an address, else place:line"`
+	ChunkInd   int    `json:"chunk_ind" jsonschema:"chunk that matched best"`
+	ChunkStart int    `json:"chunk_start" jsonschema:"first chunk of the passage, from 0"`
+	ChunkEnd   int    `json:"chunk_end" jsonschema:"last chunk of the passage"` // inclusive
+	ChunkCount int    `json:"chunk_count" jsonschema:"chunks of the document"`
+	// It depends on the whole tenant.
+	Score        float64             `json:"score" jsonschema:"comparable within one search"`
 	Blurb        string              `json:"blurb"`
 	Highlights   []Span              `json:"highlights" jsonschema:"matches, as ranges of bytes in content"`
 	BestPassage  Span                `json:"best_passage" jsonschema:"best part, as a range of bytes in content"`
@@ -148,15 +152,16 @@ type SearchResult struct {
 	Language     string              `json:"language" jsonschema:"ISO 639-1, und if undetermined"` // empty: unknown
 	Selected     bool                `json:"selected" jsonschema:"false if the selection did not keep the result"`
 	Origin       string              `json:"origin" jsonschema:"profile of the result, for --profile"`
-	Lines        []int               `json:"lines" jsonschema:"first and last line in the source file"`      // empty without one
-	Bytes        []int               `json:"bytes" jsonschema:"half-open range of bytes in the source file"` // likewise
-	AlsoIn       []DocumentCopy      `json:"also_in" jsonschema:"matching documents with the same text"`
-	AlsoInCount  int                 `json:"also_in_count" jsonschema:"how many there are"`
-	Matches      bool                `json:"matches" jsonschema:"false if the document is not one of total_matches"`
-	Missing      []string            `json:"missing" jsonschema:"words of the query that the document lacks"`
-	FoundBy      string              `json:"found_by" jsonschema:"meaning or model, if the document does not match"`
-	Newer        *NewerDocument      `json:"newer" jsonschema:"the latest version of the document, if this is an older one"`
-	Ranks        map[string]int      `json:"ranks,omitzero" jsonschema:"rank in each query's results"` // with explain only
+	// Empty without one.
+	Lines       []int          `json:"lines" jsonschema:"first and last line in the source file"`
+	Bytes       []int          `json:"bytes" jsonschema:"half-open range of bytes in the source file"` // likewise
+	AlsoIn      []DocumentCopy `json:"also_in" jsonschema:"matching documents with the same text"`
+	AlsoInCount int            `json:"also_in_count" jsonschema:"how many there are"`
+	Matches     bool           `json:"matches" jsonschema:"false if the document is not one of total_matches"`
+	Missing     []string       `json:"missing" jsonschema:"words of the query that the document lacks"`
+	FoundBy     string         `json:"found_by" jsonschema:"meaning or model, if the document does not match"`
+	Newer       *NewerDocument `json:"newer" jsonschema:"the latest version, if this is an older one"`
+	Ranks       map[string]int `json:"ranks,omitzero" jsonschema:"rank in each query's results"` // with explain only
 	// Partial reports that the document matches without Missing, which are words of a short query. Clients set it.
 	Partial bool `json:"-"`
 	// Secondary is how many of the last Authors are secondary owners.
@@ -297,7 +302,7 @@ const (
 
 // Note informs the caller about the search.
 type Note struct {
-	Code string `json:"code" jsonschema:"no_model, stage_failed, stage_timeout, source_failed, source_empty, filter_ignored, typo_corrected, word_missing, prefix_kept, counts_estimated, index_behind or damaged"`
+	Code string `json:"code" jsonschema:"such as no_model, filter_ignored or typo_corrected; docs/json.md has all"`
 	Text string `json:"text"`
 }
 
@@ -310,11 +315,12 @@ const (
 	NoteSourceEmpty   = "source_empty"
 	NoteFilterIgnored = "filter_ignored"
 	NoteTypoCorrected = "typo_corrected"
-	NoteWordMissing   = "word_missing"     // words of the query are in no document
-	NotePrefixKept    = "prefix_kept"      // the last word is not one of the library's, and was searched for as a prefix
-	NoteEstimated     = "counts_estimated" // totals and facets are lower bounds
-	NoteBehind        = "index_behind"     // more changes are not indexed than a search reads
-	NoteDamaged       = "damaged"          // stored data could not be read, so the answer is incomplete
+	NoteWordMissing   = "word_missing" // words of the query are in no document
+	// The last word is not one of the library's, and was searched for as a prefix.
+	NotePrefixKept = "prefix_kept"
+	NoteEstimated  = "counts_estimated" // totals and facets are lower bounds
+	NoteBehind     = "index_behind"     // more changes are not indexed than a search reads
+	NoteDamaged    = "damaged"          // stored data could not be read, so the answer is incomplete
 )
 
 // SearchEvent is one line of a streamed search. Type is stage, provisional, final or error; final or error comes last,

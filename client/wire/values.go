@@ -205,7 +205,8 @@ func Hint(value, hint string, known ...[]string) string {
 	return hint
 }
 
-// Timestamp writes a time in UTC as pydantic does, with six digits of a second or none. zone is the layout of the offset.
+// Timestamp writes a time in UTC as pydantic does, with six digits of a second or none. zone is the layout of the
+// offset.
 func Timestamp(t time.Time, zone string) string {
 	t = t.UTC().Truncate(time.Microsecond)
 	layout := "2006-01-02T15:04:05"

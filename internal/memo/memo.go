@@ -18,10 +18,12 @@ type Cache[K comparable, V any] struct {
 	bytes   int
 }
 
-// New returns an empty cache of values that take at most so many bytes in all, and of which none is larger than largest.
+// New returns an empty cache of values that take at most so many bytes in all, and of which none is larger than
+// largest.
 func New[K comparable, V any](most, largest int, size func(V) int) *Cache[K, V] {
 	c := &Cache[K, V]{most: most, largest: largest, size: size}
-	c.entries, _ = simplelru.NewLRU(math.MaxInt, func(_ K, dropped V) { c.bytes -= size(dropped) }) // a positive size is no error
+	// A positive size is no error.
+	c.entries, _ = simplelru.NewLRU(math.MaxInt, func(_ K, dropped V) { c.bytes -= size(dropped) })
 	return c
 }
 
@@ -32,8 +34,8 @@ func (c *Cache[K, V]) Get(key K) (V, bool) {
 	return c.entries.Get(key)
 }
 
-// Add keeps a value in the place of the one of its key, unless it is larger than the largest. A value that fills the cache
-// alone stays until the next one comes.
+// Add keeps a value in the place of the one of its key, unless it is larger than the largest. A value that fills the
+// cache alone stays until the next one comes.
 func (c *Cache[K, V]) Add(key K, value V) {
 	size := c.size(value)
 	c.mutex.Lock()

@@ -1,5 +1,5 @@
-// Package pattern compiles regular expressions when they are used first: compiling takes longer than starting the program
-// may, and most runs need few of them.
+// Package pattern compiles regular expressions when they are used first: compiling takes longer than starting the
+// program may, and most runs need few of them.
 package pattern
 
 import (

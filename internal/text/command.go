@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// CommandWords splits a command line at white space outside of quotation marks, and, where backslashes are not in paths, not
-// at escaped white space. Nothing else in it has a meaning.
+// CommandWords splits a command line at white space outside of quotation marks, and, where backslashes are not in
+// paths, not at escaped white space. Nothing else in it has a meaning.
 func CommandWords(line string) (words []string, err error) {
 	var word strings.Builder
 	quote, begun, isEscaped := rune(0), false, false

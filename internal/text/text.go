@@ -96,7 +96,8 @@ func Plural(n int, noun string) string {
 			return noun + "es"
 		}
 	}
-	if stem, ok := strings.CutSuffix(noun, "y"); ok && !strings.HasSuffix(stem, "a") && !strings.HasSuffix(stem, "e") && !strings.HasSuffix(stem, "o") {
+	if stem, ok := strings.CutSuffix(noun, "y"); ok && !strings.HasSuffix(stem, "a") && !strings.HasSuffix(stem, "e") &&
+		!strings.HasSuffix(stem, "o") {
 		return stem + "ies"
 	}
 	return noun + "s"

@@ -72,11 +72,12 @@ func (c *call) describeAgents(agents []directory.Agent) []wire.Persona {
 		p := wire.Persona{
 			ID: a.ID, Name: a.Name, Description: a.Description, Tools: []wire.Tool{searchTool()},
 			DocumentSets: slices.DeleteFunc(slices.Clone(sets), func(known wire.DocumentSet) bool {
-				return !slices.ContainsFunc(a.DocumentSets, func(set directory.DocumentSet) bool { return set.ID == known.ID })
+				return !slices.ContainsFunc(a.DocumentSets,
+					func(set directory.DocumentSet) bool { return set.ID == known.ID })
 			}),
 			AttachedDocumentCount: scopes[a.ID].attached, KnowledgeSources: listed(scopes[a.ID].sources),
-			IsPublic: a.Public, IsListed: a.Listed, DisplayPriority: a.DisplayPriority, BuiltinPersona: a.Builtin, Labels: []wire.Named{},
-			Permissions: map[string]any{}, UserPermission: &permission,
+			IsPublic: a.Public, IsListed: a.Listed, DisplayPriority: a.DisplayPriority, BuiltinPersona: a.Builtin,
+			Labels: []wire.Named{}, Permissions: map[string]any{}, UserPermission: &permission,
 		}
 		if len(a.Files) > 0 {
 			p.KnowledgeSources = append(p.KnowledgeSources, "user_file")
@@ -114,7 +115,8 @@ func noPersona(id int) string {
 // addPersona answers POST /persona: it creates an agent that the caller owns. What the caller may not see is answered
 // like what does not exist.
 func addPersona(c *call) any {
-	return c.saveAgent(directory.Agent{OwnerID: c.who.UserID, OwnerEmail: c.who.Email, Listed: true}, c.directory.AddAgent)
+	return c.saveAgent(directory.Agent{OwnerID: c.who.UserID, OwnerEmail: c.who.Email, Listed: true},
+		c.directory.AddAgent)
 }
 
 // saveAgent reads an agent, of which some is known, and answers with it as it is stored.
@@ -151,7 +153,8 @@ func removePersona(c *call) any {
 // stay as they are if they are not given.
 func readAgent(f *fields, agent directory.Agent) directory.Agent {
 	agent.Name, agent.Description = f.requireText("name", 1, longestLabel), f.textOf("description", longestPrompt)
-	agent.SystemPrompt, agent.TaskPrompt = f.textOf("system_prompt", longestPrompt), f.textOf("task_prompt", longestPrompt)
+	agent.SystemPrompt, agent.TaskPrompt = f.textOf("system_prompt", longestPrompt),
+		f.textOf("task_prompt", longestPrompt)
 	agent.Public, agent.WithoutDate = f.boolean("is_public", agent.Public), !f.boolean("datetime_aware", true)
 	agent.Documents = nonEmpty(f.texts("document_ids"))
 	agent.Provider = f.textOf("llm_model_provider_override", maxItemRunes)
@@ -228,7 +231,8 @@ const (
 )
 
 func searchTool() wire.Tool {
-	return wire.Tool{ID: searchToolID, Name: searchToolName, DisplayName: "Internal Search", Description: "Search the library.",
+	return wire.Tool{ID: searchToolID, Name: searchToolName, DisplayName: "Internal Search",
+		Description:  "Search the library.",
 		InCodeToolID: new("SearchTool"), Enabled: true, Permissions: map[string]bool{}, ChatSelectable: true,
 		AgentCreationSelectable: true, DefaultEnabled: true}
 }
@@ -259,7 +263,9 @@ func (c *call) requireGroups(ids []int) {
 	}
 	known := must(c.directory.Groups())
 	for _, id := range ids {
-		if !slices.ContainsFunc(known, func(g directory.Group) bool { return g.ID == id && slices.Contains(c.who.Groups, g.Name) }) {
+		if !slices.ContainsFunc(known, func(g directory.Group) bool {
+			return g.ID == id && slices.Contains(c.who.Groups, g.Name)
+		}) {
 			abort(directory.MissingError{Kind: directory.KindGroup, Named: strconv.Itoa(id)})
 		}
 	}
@@ -283,9 +289,11 @@ func (c *call) describeFully(agents []directory.Agent) (full []wire.FullPersona)
 	attached := c.attachedTo(agents)
 	for i, agent := range agents {
 		one := wire.FullPersona{
-			Persona: described[i], Users: []wire.Owner{}, Groups: []int{}, SearchStartDate: directory.TimestampOrNil(agent.SearchStart),
-			SystemPrompt: orNil(agent.SystemPrompt), TaskPrompt: orNil(agent.TaskPrompt), DatetimeAware: !agent.WithoutDate,
-			UserShares: []wire.UserShare{}, GroupShares: []wire.GroupShare{}, PublicPermission: permissionViewer,
+			Persona: described[i], Users: []wire.Owner{}, Groups: []int{},
+			SearchStartDate: directory.TimestampOrNil(agent.SearchStart),
+			SystemPrompt:    orNil(agent.SystemPrompt), TaskPrompt: orNil(agent.TaskPrompt),
+			DatetimeAware: !agent.WithoutDate,
+			UserShares:    []wire.UserShare{}, GroupShares: []wire.GroupShare{}, PublicPermission: permissionViewer,
 			UserFileIDs: []string{}, HierarchyNodes: []any{}, AttachedDocuments: attached(agent), AdminCount: admins,
 			OwnershipVacant: agent.OwnerID == "" && !agent.Builtin, SharingStatus: "PRIVATE",
 		}
@@ -317,7 +325,8 @@ func (c *call) describeAudience(agent directory.Agent, users []directory.User, g
 	}
 	for _, group := range groups {
 		if slices.Contains(audience.Groups, group.ID) {
-			full.GroupShares = append(full.GroupShares, wire.GroupShare{GroupID: group.ID, GroupName: group.Name, Permission: permissionViewer})
+			full.GroupShares = append(full.GroupShares,
+				wire.GroupShare{GroupID: group.ID, GroupName: group.Name, Permission: permissionViewer})
 		}
 	}
 	if !agent.Public && len(full.UserShares)+len(full.GroupShares) > 0 {
@@ -341,7 +350,8 @@ func (c *call) attachedTo(agents []directory.Agent) (of func(directory.Agent) []
 			d, ok := seen[id]
 			if ok && !d.Damaged {
 				documents = append(documents, wire.AttachedDocument{ID: edge.id(d.ID), Title: d.Title,
-					Link: pipeline.Link(files, d.Link), LastModified: directory.TimestampOrNil(d.UpdatedAt), Source: orNil(d.Source)})
+					Link: pipeline.Link(files, d.Link), LastModified: directory.TimestampOrNil(d.UpdatedAt),
+					Source: orNil(d.Source)})
 			} else if c.who.Owner { // who can attach it to no other agent
 				documents = append(documents, wire.AttachedDocument{ID: id})
 			}

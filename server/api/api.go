@@ -33,20 +33,23 @@ const BackendVersion = "4.2.0"
 // Options configure a Server. Only Directory and Index are required.
 type Options struct {
 	Directory *directory.Directory
-	// Index opens a tenant's index, or returns the open one. If there is none, it creates one with create, and returns an
-	// empty one without.
+	// Index opens a tenant's index, or returns the open one. If there is none, it creates one with create, and returns
+	// an empty one without.
 	Index func(ctx context.Context, tenant string, create bool) (index.Index, error)
 	// Chats returns a tenant's chat sessions.
 	Chats func(tenant string) *chat.Store
 	// Database names the database server of Directory and Chats; empty: files.
 	Database string
-	// Coordinator counts requests against the rate limits of several servers, and leases work; nil: there is one server.
+	// Coordinator counts requests against the rate limits of several servers, and leases work; nil: there is one
+	// server.
 	Coordinator Coordinator
 	// RemoveTenant deletes a tenant and everything stored for it.
 	RemoveTenant func(ctx context.Context, id string) error
-	Removed      func(ctx context.Context, id string) bool // reports whether a tenant is removed or being removed; nil: none is
+	// Reports whether a tenant is removed or being removed; nil: none is.
+	Removed func(ctx context.Context, id string) bool
 	// Migrate copies all but the documents from the library's files to the database; nil: there is none.
-	Migrate func(ctx context.Context, request wire.MigrateRequest, report func(wire.LibraryEvent)) (wire.LibraryEvent, error)
+	Migrate func(ctx context.Context, request wire.MigrateRequest,
+		report func(wire.LibraryEvent)) (wire.LibraryEvent, error)
 	// Changed is called when a request has stored documents, which need vectors. Nil: the next add or sync makes them.
 	Changed func(tenant string)
 	// Meaning is how vectors are made.
@@ -55,8 +58,8 @@ type Options struct {
 	Models *llm.Providers
 	// Budget limits the model tokens of each tenant per day; nil: no limit.
 	Budget *llm.Budget
-	// Federated are the other servers that in-process searches of the owner include. Their tokens belong to the owner, so
-	// requests of listeners never use them.
+	// Federated are the other servers that in-process searches of the owner include. Their tokens belong to the owner,
+	// so requests of listeners never use them.
 	Federated []pipeline.Federated
 	// Empty is set if nothing is stored here: all results come from Federated.
 	Empty bool
@@ -108,11 +111,13 @@ func New(options Options) *Server {
 		options.Changed = func(string) {}
 	}
 	return &Server{
-		Options: options, incognito: chat.NewIncognito(options.Now, guard.Log(options.Log, "forget incognito sessions")),
+		Options: options, incognito: chat.NewIncognito(options.Now,
+			guard.Log(options.Log, "forget incognito sessions")),
 		heartbeat: heartbeat, stopCheck: stopCheck,
 		measures: sync.OnceValue(newMeasures), counted: newCounted(), cache: pipeline.NewCache(),
-		slots:    make(slots, slotsPerProcessor*runtime.GOMAXPROCS(0)),
-		timeouts: timeouts{body: 30 * time.Second, longBody: 2 * time.Minute, refused: time.Second, answer: 30 * time.Second},
+		slots: make(slots, slotsPerProcessor*runtime.GOMAXPROCS(0)),
+		timeouts: timeouts{body: 30 * time.Second, longBody: 2 * time.Minute, refused: time.Second,
+			answer: 30 * time.Second},
 	}
 }
 
@@ -184,7 +189,8 @@ func routes() []route {
 		noBody("GET /admin/indexing/status", open, connectorPage, withTimeout(quick)),
 		noBody("GET /onyx-api/ingestion", directory.PermissionManageConnectors, ingested),
 		noBody("DELETE /onyx-api/ingestion/{id}", directory.PermissionManageConnectors, removeIngested, slow),
-		noBody("GET /onyx-api/connector-docs/{id}", directory.PermissionManageConnectors, numbered("cc_pair_id", ingestedFor)),
+		noBody("GET /onyx-api/connector-docs/{id}", directory.PermissionManageConnectors,
+			numbered("cc_pair_id", ingestedFor)),
 		withBody("POST /onyx-api/ingestion", directory.PermissionManageConnectors, postDocument, slow, huge),
 		noBody("GET /user/pats", basic, listTokens),
 		withBody("POST /user/pats", directory.PermissionCreateTokens, addToken, changes),
@@ -197,7 +203,8 @@ func routes() []route {
 func ownerRoutes() []route { return append(libraryRoutes(), adminRoutes()...) }
 
 func isOwnerRoute(pattern string) bool {
-	return strings.Contains(pattern, " /library/") || strings.Contains(pattern, " /admin/") && !strings.Contains(pattern, "/indexing/")
+	return strings.Contains(pattern, " /library/") ||
+		strings.Contains(pattern, " /admin/") && !strings.Contains(pattern, "/indexing/")
 }
 
 // connectorPage answers the pages about connectors that Onyx's command line opens in a browser.
@@ -409,8 +416,10 @@ func me(c *call) any {
 	return wire.Me{
 		ID: who.UserID, Email: who.Email, IsActive: true, IsSuperuser: who.Admin, IsVerified: true,
 		AccountType: accountType, Preferences: wire.DefaultPreferences(),
-		Personalization: wire.Personalization{Name: who.Name, UseMemories: true, EnableMemoryTool: true, Memories: []wire.Memory{}},
-		TokenExpiresAt:  directory.TimestampOrNil(who.ExpiresAt), IsAnonymousUser: who.Anonymous,
-		EffectivePermissions: listed(who.Permissions), AdminCapabilities: listed(slices.Sorted(slices.Values(who.Permissions))),
+		Personalization: wire.Personalization{Name: who.Name, UseMemories: true, EnableMemoryTool: true,
+			Memories: []wire.Memory{}},
+		TokenExpiresAt: directory.TimestampOrNil(who.ExpiresAt), IsAnonymousUser: who.Anonymous,
+		EffectivePermissions: listed(who.Permissions),
+		AdminCapabilities:    listed(slices.Sorted(slices.Values(who.Permissions))),
 	}
 }

@@ -24,15 +24,16 @@ func indexedSources(c *call) any {
 // connectorStatus answers GET /manage/connector-status.
 func connectorStatus(c *call) any { return c.statuses() }
 
-// statuses lists the connectors that the caller may know, and the other sources of documents that the caller may see, by
-// source. A connector to which a document was posted had a successful run.
+// statuses lists the connectors that the caller may know, and the other sources of documents that the caller may see,
+// by source. A connector to which a document was posted had a successful run.
 func (c *call) statuses() []wire.ConnectorStatus {
 	rows, connected := []wire.ConnectorStatus{}, map[string]bool{}
 	pairs, known := must(c.directory.CCPairs()), c.catalog()
 	for _, pair := range pairs {
 		if mayKnow(c.who, pair) && !isInternal(pair.Source) {
 			connected[pair.Source] = true
-			rows = append(rows, wire.ConnectorStatus{HasSuccessfulRun: known.origins[pair.Origin()] > 0, Source: pair.Source, Status: "ACTIVE"})
+			rows = append(rows, wire.ConnectorStatus{HasSuccessfulRun: known.origins[pair.Origin()] > 0,
+				Source: pair.Source, Status: "ACTIVE"})
 		}
 	}
 	for _, source := range known.sources {
@@ -154,7 +155,8 @@ func (c *call) catalog() (known catalog) {
 			return nil
 		}
 		defer must(c.slots.acquire(c.ctx))()
-		if known, ok = c.counted.catalogs.Get(key); ok && known.version == snapshot.Version() { // another request counted in the meantime
+		// Another request counted in the meantime.
+		if known, ok = c.counted.catalogs.Get(key); ok && known.version == snapshot.Version() {
 			return nil
 		}
 		known = c.countCatalog(snapshot)
@@ -216,8 +218,9 @@ func (c *call) countScopes(snapshot index.Snapshot, agents []directory.Agent) ma
 		for _, set := range a.DocumentSets {
 			part := part{set.Name, a.SearchStart}
 			if _, known := parts[part]; !known {
-				facets := must(snapshot.Facets(c.ctx, index.Filter{Access: c.who.Access(), Any: field.Keys{field.Set: {set.Name}},
-					Since: a.SearchStart}))
+				facets := must(snapshot.Facets(c.ctx,
+					index.Filter{Access: c.who.Access(), Any: field.Keys{field.Set: {set.Name}},
+						Since: a.SearchStart}))
 				parts[part] = sourcesIn(facets.Values[field.Source])
 			}
 			count.sources = append(count.sources, parts[part]...)
@@ -264,7 +267,8 @@ func (c *call) countCatalog(snapshot index.Snapshot) catalog {
 		own := must(snapshot.Facets(c.ctx, index.Filter{Access: access, Any: field.Keys{field.Source: {source.Value}}}))
 		for _, t := range own.Values[field.Tag] {
 			key, value := field.CutPair(t.Value)
-			known.tags = append(known.tags, countedTag{Tag: wire.Tag{Key: key, Value: value}, source: source.Value, count: t.Count})
+			known.tags = append(known.tags,
+				countedTag{Tag: wire.Tag{Key: key, Value: value}, source: source.Value, count: t.Count})
 		}
 	}
 	slices.SortFunc(known.tags, func(a, b countedTag) int {

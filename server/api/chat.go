@@ -32,7 +32,8 @@ const (
 func chatRoutes() []route {
 	const read, write = directory.PermissionReadChat, directory.PermissionWriteChat
 	return []route{
-		withBody("POST /chat/send-chat-message", write, responding(sendMessage), changes, rateLimited, withTimeout(askTimeout), upTo(maxChat)),
+		withBody("POST /chat/send-chat-message", write, responding(sendMessage), changes, rateLimited,
+			withTimeout(askTimeout), upTo(maxChat)),
 		noBody("GET /chat/get-user-chat-sessions", read, chatSessions),
 		noBody("GET /chat/get-chat-session/{id}", read, chatSession),
 		withBody("POST /chat/create-chat-session", write, createChatSession, changes),
@@ -71,8 +72,8 @@ type turn struct {
 	mutex      sync.Mutex
 }
 
-// sendMessage answers POST /chat/send-chat-message: it searches like POST /search for the same question, or reads the passages
-// that the question names, and a model answers from them.
+// sendMessage answers POST /chat/send-chat-message: it searches like POST /search for the same question, or reads the
+// passages that the question names, and a model answers from them.
 func sendMessage(c *call) (_ any, err error) {
 	t := &turn{call: c, audit: c.startAudit(), started: time.Now(), record: newRecording()}
 	t.audit.kind = kindAnswer
@@ -121,8 +122,8 @@ func (t *turn) begin() (err error) {
 	if err := t.prepare(); err != nil {
 		return err
 	}
-	question := chat.Message{ID: t.questionID, Parent: t.parent(), Text: firstRunes(t.request.Message, wire.MaxChatRunes),
-		Files: t.named}
+	question := chat.Message{ID: t.questionID, Parent: t.parent(),
+		Text: firstRunes(t.request.Message, wire.MaxChatRunes), Files: t.named}
 	t.questionID, t.answer.ID, err = t.store.Begin(t.ctx, t.session, t.isNew, question)
 	return sessionRefused(err)
 }
@@ -139,7 +140,8 @@ func (t *turn) prepare() (err error) {
 		return err
 	}
 	if strings.TrimSpace(t.request.Message) == "" {
-		return invalid(problem{kind: "string_too_short", where: []any{"body", "message"}, text: "String should have at least 1 character"})
+		return invalid(problem{kind: "string_too_short", where: []any{"body", "message"},
+			text: "String should have at least 1 character"})
 	}
 	search := t.request.search(t.session.PersonaID)
 	search.MessageHistory = chat.Conversation(t.history, search.Query)
@@ -411,15 +413,17 @@ func (t *turn) whole() wire.ChatFullResponse {
 		TopDocuments: listed(t.answer.Documents), MessageID: t.answer.ID, ChatSessionID: &t.session.ID,
 		Incognito: t.session.Incognito, ErrorMessage: orNil(t.answer.Error),
 		CitationInfo: mapped(sortedNumbers(t.answer.Citations), func(number int) wire.ChatCitationAt {
-			return wire.ChatCitationAt{Type: wire.ChatCitation, CitationNumber: number, DocumentID: t.answer.Citations[strconv.Itoa(number)]}
+			return wire.ChatCitationAt{Type: wire.ChatCitation, CitationNumber: number,
+				DocumentID: t.answer.Citations[strconv.Itoa(number)]}
 		}),
 	}
 }
 
 // toolCalls describes the search as a call of a tool.
 func (t *turn) toolCalls() []wire.ToolCall {
-	return []wire.ToolCall{{Name: searchToolName, Arguments: map[string]any{"queries": []string{t.prepared.Search.Query}},
-		Result: t.evidence, SearchDocs: listed(t.answer.Documents)}}
+	return []wire.ToolCall{{Name: searchToolName,
+		Arguments: map[string]any{"queries": []string{t.prepared.Search.Query}},
+		Result:    t.evidence, SearchDocs: listed(t.answer.Documents)}}
 }
 
 var errStopped = errors.New("stopped by its user")
@@ -439,7 +443,8 @@ func (t *turn) watch(cancel context.CancelCauseFunc) (end func()) {
 		if stopped {
 			cancel(errStopped)
 		} else if err != nil && ctx.Err() == nil {
-			t.Log.WarnContext(ctx, "checking for a request to stop the answer failed", slog.String("error", err.Error()))
+			t.Log.WarnContext(ctx, "checking for a request to stop the answer failed",
+				slog.String("error", err.Error()))
 		}
 		return !stopped && err == nil
 	})

@@ -210,7 +210,8 @@ func replay(m chat.Message) []any {
 	documents := listed(m.Documents)
 	packets := []any{
 		chat.At(chat.TurnSearch, chat.SearchStart()), chat.At(chat.TurnSearch, chat.SearchDocuments(documents)),
-		chat.At(chat.TurnSearch, chat.SectionEnd()), chat.At(chat.TurnAnswer, chat.MessageStart(documents, m.Took.Seconds())),
+		chat.At(chat.TurnSearch, chat.SectionEnd()),
+		chat.At(chat.TurnAnswer, chat.MessageStart(documents, m.Took.Seconds())),
 		chat.At(chat.TurnAnswer, chat.MessageDelta(m.Text)),
 	}
 	for _, number := range sortedNumbers(m.Citations) {

@@ -122,7 +122,8 @@ func passageAt(document index.Stored, end string) *int {
 		return nil
 	}
 	// A line between two passages is empty: the passage before it is meant.
-	at, found := slices.BinarySearchFunc(document.Positions, line, func(p index.Position, line int) int { return p.FirstLine - line })
+	at, found := slices.BinarySearchFunc(document.Positions, line,
+		func(p index.Position, line int) int { return p.FirstLine - line })
 	if !found {
 		at--
 	}

@@ -24,7 +24,8 @@ func (s *Server) SyncConnectors(ctx context.Context, tenant string) error {
 	if pairs, err := s.Directory.In(ctx, tenant).UnsyncedCCPairs(); err != nil || len(pairs) == 0 {
 		return err
 	}
-	return s.lease(ctx, "connectors of "+tenant, func(ctx context.Context) error { return s.syncConnectors(ctx, tenant) })
+	return s.lease(ctx, "connectors of "+tenant,
+		func(ctx context.Context) error { return s.syncConnectors(ctx, tenant) })
 }
 
 func (s *Server) syncConnectors(ctx context.Context, tenant string) error {
@@ -163,7 +164,8 @@ func postDocument(c *call) any {
 	check(c.failure())
 	document, err := ingest.FromIngestion(posted, c.Now())
 	if err != nil {
-		abort(invalid(problem{kind: "value_error", where: []any{"body", "document"}, text: "Value error, " + err.Error()}))
+		abort(invalid(problem{kind: "value_error", where: []any{"body", "document"},
+			text: "Value error, " + err.Error()}))
 	}
 	c.refuseTaken(document.ID)
 	written := must(c.store(document, posted.ExternalAccess != nil, connector))
@@ -171,8 +173,8 @@ func postDocument(c *call) any {
 	return wire.IngestionResponse{DocumentID: document.ID, AlreadyExisted: written.Added == 0}
 }
 
-// refuseTaken refuses an id for a posted document that reads as another one's: as the public id or a ref of the document
-// of a file, or as a short ref.
+// refuseTaken refuses an id for a posted document that reads as another one's: as the public id or a ref of the
+// document of a file, or as a short ref.
 func (c *call) refuseTaken(id string) {
 	check(c.read(func(snapshot index.Snapshot) error {
 		edge := must(c.edge(snapshot))

@@ -107,7 +107,8 @@ func readField(f *fields, row field.Field, name string, into field.Values) {
 	switch {
 	case row.Pairs:
 		into.Put(objects(f, name, func(tag *fields) string {
-			return field.Pair(tag.requireText("tag_key", 0, maxItemRunes), tag.requireText("tag_value", 0, maxItemRunes))
+			return field.Pair(tag.requireText("tag_key", 0, maxItemRunes),
+				tag.requireText("tag_value", 0, maxItemRunes))
 		})...)
 	case row.Choices != nil:
 		into.Put(f.oneOf(name, row.Choices())...)
@@ -222,7 +223,8 @@ func (f *fields) sessionID(name string) string {
 
 // sessionInfo reads the properties of a new session.
 func (f *fields) sessionInfo() wire.ChatSessionInfo {
-	return wire.ChatSessionInfo{ProjectID: f.whole("project_id", 0, anyNumber), Incognito: f.boolean("incognito", false),
+	return wire.ChatSessionInfo{ProjectID: f.whole("project_id", 0, anyNumber),
+		Incognito:   f.boolean("incognito", false),
 		IncognitoID: f.sessionID("incognito_session_id"), PersonaID: f.wholeOr("persona_id", 0, -anyNumber, anyNumber),
 		Description: f.textOf("description", maxItemRunes)}
 }

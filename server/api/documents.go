@@ -22,8 +22,8 @@ const (
 // documentID reads the id that a request names.
 func (f *fields) documentID() string { return f.requireText("document_id", 1, maxDocumentID) }
 
-// viewDocument is view of the document that a request names by its id, a short ref, an address or a citation, which also
-// says the passage.
+// viewDocument is view of the document that a request names by its id, a short ref, an address or a citation, which
+// also says the passage.
 func (c *call) viewDocument(named string, do func(edge, index.Stored, *int) any) any {
 	return c.view(func(snapshot index.Snapshot) any {
 		edge := must(c.edge(snapshot))
@@ -89,7 +89,8 @@ func documentChunks(c *call) any {
 				Filter: index.Filter{Access: c.who.Access()}}))
 		}
 		for i, chunk := range chunks {
-			one := wire.Chunk{ChunkInd: from + i, Content: chunk.Text, HeadingPath: listed(chunk.Headings), Damaged: chunk.Damaged}
+			one := wire.Chunk{ChunkInd: from + i, Content: chunk.Text, HeadingPath: listed(chunk.Headings),
+				Damaged: chunk.Damaged}
 			if from+i < len(document.Positions) {
 				at := document.Positions[from+i]
 				one.Lines, one.Bytes = []int{at.FirstLine, at.LastLine}, []int{at.Start, at.End}
@@ -108,9 +109,10 @@ func documentChunks(c *call) any {
 // describe describes a document.
 func describe(document index.Stored, edge edge) wire.DocumentInfo {
 	return wire.DocumentInfo{
-		ID: edge.id(document.ID), Title: document.Title, Link: pipeline.Link(edge.owner, document.Link), SourceType: document.Source,
-		UpdatedAt: directory.TimestampOrNil(document.UpdatedAt), Authors: mapped(document.Authors, index.Person.Display),
-		ChunkCount: document.ChunkCount,
+		ID: edge.id(document.ID), Title: document.Title, Link: pipeline.Link(edge.owner, document.Link),
+		SourceType: document.Source,
+		UpdatedAt:  directory.TimestampOrNil(document.UpdatedAt),
+		Authors:    mapped(document.Authors, index.Person.Display), ChunkCount: document.ChunkCount,
 		Outline: mapped(document.Outline, func(h index.Heading) wire.OutlineHeading {
 			return wire.OutlineHeading{Level: h.Level, Text: h.Text, ChunkInd: h.Chunk}
 		}),

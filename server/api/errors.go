@@ -56,7 +56,8 @@ func (f failure) after(seconds string) failure {
 // coded is an error with a code, which has a status.
 func coded(code, format string, args ...any) failure {
 	detail := fmt.Sprintf(format, args...)
-	return failure{status: wire.StatusOf(code), code: code, detail: detail, body: wire.CodedError{ErrorCode: code, Detail: detail}}
+	return failure{status: wire.StatusOf(code), code: code, detail: detail,
+		body: wire.CodedError{ErrorCode: code, Detail: detail}}
 }
 
 // forbidden refuses what the caller has no permission for.
@@ -67,12 +68,14 @@ func forbidden(format string, args ...any) failure {
 // detailed is an error without a code.
 func detailed(status int, text string) failure {
 	codes := map[int]string{http.StatusNotFound: "NOT_FOUND", http.StatusForbidden: "UNAUTHORIZED"}
-	return failure{status: status, code: cmp.Or(codes[status], "INTERNAL_ERROR"), detail: text, body: wire.DetailError{Detail: text}}
+	return failure{status: status, code: cmp.Or(codes[status], "INTERNAL_ERROR"), detail: text,
+		body: wire.DetailError{Detail: text}}
 }
 
 // message is the refusal of a value that passed validation.
 func message(text string) failure {
-	return failure{status: http.StatusBadRequest, code: "VALIDATION_ERROR", detail: text, body: wire.MessageError{Message: text}}
+	return failure{status: http.StatusBadRequest, code: "VALIDATION_ERROR", detail: text,
+		body: wire.MessageError{Message: text}}
 }
 
 func noModel() failure { return message("No default LLM model found") }
@@ -118,7 +121,8 @@ func explain(err error, trusted bool) (f failure, known bool) {
 	case errors.As(err, &absent) && trusted:
 		return coded(hintOfMissing(absent.Kind), "%s", absent.Error()), true
 	case errors.As(err, &absent):
-		return coded(codeOfMissing(absent.Kind), "%s", sentence(string(absent.Kind)+" "+absent.Named+" not found")), true
+		return coded(codeOfMissing(absent.Kind), "%s", sentence(string(absent.Kind)+" "+absent.Named+" not found")),
+			true
 	}
 	rows := faults()
 	isRepairable := func(row faultAnswer) bool { return row.own != "" && errors.Is(err, row.err) }
@@ -152,15 +156,18 @@ type faultAnswer struct {
 }
 
 func faults() []faultAnswer {
-	const internal, unavailable, code = http.StatusInternalServerError, http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE"
+	const internal, unavailable, code = http.StatusInternalServerError, http.StatusServiceUnavailable,
+		"SERVICE_UNAVAILABLE"
 	return []faultAnswer{
 		{context.DeadlineExceeded, 0, "", "GATEWAY_TIMEOUT", "The search engine did not answer in time.", false},
 		{fault.ErrDiskFull, internal, wire.CodeDiskFull, "", "", false},
 		{fault.ErrNewer, internal, wire.CodeLibraryNewer, "", "", false},
 		{fault.ErrNetworkFileSystem, internal, wire.CodeNetworkFileSystem, "", "", false},
 		{fault.ErrOlder, http.StatusForbidden, wire.CodeLibraryOlder, "", "", false},
-		{fault.ErrReadOnly, http.StatusForbidden, wire.CodeLibraryReadOnly, "ENV_VAR_GATED", "The library is read-only.", false},
-		{fault.ErrUnavailable, unavailable, wire.CodeDatabaseFailed, code, "The database of the server is not available.", true},
+		{fault.ErrReadOnly, http.StatusForbidden, wire.CodeLibraryReadOnly, "ENV_VAR_GATED",
+			"The library is read-only.", false},
+		{fault.ErrUnavailable, unavailable, wire.CodeDatabaseFailed, code,
+			"The database of the server is not available.", true},
 		{fault.ErrEngineUnavailable, unavailable, wire.CodeEngineFailed, code,
 			"The search engine of the server is not available.", true},
 		{fault.ErrBusy, unavailable, wire.CodeLibraryBusy, code, "Another process is writing to the library.", false},
@@ -183,7 +190,8 @@ func faults() []faultAnswer {
 func codeOfMissing(kind directory.Kind) string {
 	return map[directory.Kind]string{
 		directory.KindUser: "USER_", directory.KindConnector: "CONNECTOR_", directory.KindCCPair: "CONNECTOR_",
-		directory.KindCredential: "CREDENTIAL_", directory.KindDocumentSet: "DOCUMENT_SET_", directory.KindAgent: "PERSONA_",
+		directory.KindCredential: "CREDENTIAL_", directory.KindDocumentSet: "DOCUMENT_SET_",
+		directory.KindAgent: "PERSONA_",
 	}[kind] + "NOT_FOUND"
 }
 
@@ -216,7 +224,8 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	f, known := explain(err, isTrusted(r.Context()))
 	if !known {
-		s.Log.ErrorContext(r.Context(), "request failed", "method", clip(r.Method), "path", clip(r.URL.Path), guard.Attr(err))
+		s.Log.ErrorContext(r.Context(), "request failed", "method", clip(r.Method), "path", clip(r.URL.Path),
+			guard.Attr(err))
 	}
 	writeFailure(w, f)
 }
@@ -434,13 +443,15 @@ func (t *turn) chatError(err error) chatFailure {
 		return chatFailure{Error: f.detail, Code: f.code, Retryable: f.status >= http.StatusInternalServerError}
 	}
 	codes := map[error]string{
-		llm.ErrBusy: "RATE_LIMIT", llm.ErrTimeout: "TIMEOUT", llm.ErrBudget: "BUDGET_EXCEEDED", llm.ErrRefused: "BAD_REQUEST",
+		llm.ErrBusy: "RATE_LIMIT", llm.ErrTimeout: "TIMEOUT", llm.ErrBudget: "BUDGET_EXCEEDED",
+		llm.ErrRefused:     "BAD_REQUEST",
 		llm.ErrUnavailable: "SERVICE_UNAVAILABLE", llm.ErrUncounted: "SERVICE_UNAVAILABLE",
 	}
 	failure := chatFailure{Error: "The language model failed: " + known.Kind.Error() + ".",
 		Code:      cmp.Or(codes[known.Kind], "API_ERROR"),
 		Retryable: known.Kind != llm.ErrBudget && known.Kind != llm.ErrRefused}
-	if known.Kind == llm.ErrRefused && (known.Status == http.StatusUnauthorized || known.Status == http.StatusForbidden) {
+	if known.Kind == llm.ErrRefused &&
+		(known.Status == http.StatusUnauthorized || known.Status == http.StatusForbidden) {
 		failure.Code = "AUTH_ERROR"
 	}
 	if isTrusted(t.ctx) {
@@ -454,7 +465,8 @@ func (t *turn) chatError(err error) chatFailure {
 // come back later.
 func (t *turn) refuse(err error) error {
 	f, known := explain(err, isTrusted(t.ctx))
-	if !t.request.Stream || !known || f.status >= http.StatusInternalServerError || f.status == http.StatusTooManyRequests ||
+	if !t.request.Stream || !known || f.status >= http.StatusInternalServerError ||
+		f.status == http.StatusTooManyRequests ||
 		f.status == http.StatusUnprocessableEntity {
 		return err
 	}

@@ -70,9 +70,11 @@ func objectFields(body []byte) *fields {
 	var syntax *wire.SyntaxError
 	switch {
 	case errors.As(err, &syntax):
-		f.broken = invalid(problem{kind: "json_invalid", where: []any{"body", syntax.Offset}, text: "JSON decode error"})
+		f.broken = invalid(problem{kind: "json_invalid", where: []any{"body", syntax.Offset},
+			text: "JSON decode error"})
 	case err != nil || f.raw == nil:
-		f.broken = invalid(problem{kind: "model_attributes_type", where: []any{"body"}, text: notAnObject, input: echo(f.body)})
+		f.broken = invalid(problem{kind: "model_attributes_type", where: []any{"body"}, text: notAnObject,
+			input: echo(f.body)})
 	}
 	return f
 }
@@ -289,7 +291,8 @@ func (f *fields) list(name string) []json.RawMessage {
 
 func (f *fields) refuseLong(name string, items, most int) bool {
 	if items > most {
-		f.refuse(json.RawMessage(strconv.Itoa(items)), "too_long", fmt.Sprintf("List should have at most %d items", most), name)
+		f.refuse(json.RawMessage(strconv.Itoa(items)), "too_long",
+			fmt.Sprintf("List should have at most %d items", most), name)
 	}
 	return items > most
 }

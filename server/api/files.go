@@ -57,7 +57,8 @@ func uploadFiles(c *call) any {
 	answered := wire.UploadedFiles{UserFiles: []wire.UserFile{}, RejectedFiles: []wire.RejectedFile{}}
 	for _, file := range files {
 		reject := func(reason string) {
-			answered.RejectedFiles = append(answered.RejectedFiles, wire.RejectedFile{FileName: file.name, Reason: reason})
+			answered.RejectedFiles = append(answered.RejectedFiles,
+				wire.RejectedFile{FileName: file.name, Reason: reason})
 		}
 		if incognito != "" {
 			reject("files cannot be uploaded to an incognito conversation, which stores nothing")
@@ -81,15 +82,15 @@ func uploadFiles(c *call) any {
 
 func (c *call) newFile(file uploaded, content string) chat.File {
 	now := c.Now()
-	return chat.File{ID: uuid.NewString(), UserID: chatUser(c.who), Name: file.name, Media: file.media, Type: chatFileType(file.name),
-		Text: content, Tokens: text.EstimateTokens(content), Created: now, Used: now}
+	return chat.File{ID: uuid.NewString(), UserID: chatUser(c.who), Name: file.name, Media: file.media,
+		Type: chatFileType(file.name), Text: content, Tokens: text.EstimateTokens(content), Created: now, Used: now}
 }
 
 func userFile(who directory.Principal, file chat.File, temporary *string) wire.UserFile {
 	used := directory.Timestamp(file.Used)
 	return wire.UserFile{ID: file.ID, TempID: temporary, Name: file.Name, UserID: &who.UserID, FileID: file.ID,
-		CreatedAt: directory.Timestamp(file.Created), Status: wire.FileCompleted, LastAccessedAt: &used, FileType: file.Media,
-		ChatFileType: file.Type, TokenCount: &file.Tokens}
+		CreatedAt: directory.Timestamp(file.Created), Status: wire.FileCompleted, LastAccessedAt: &used,
+		FileType: file.Media, ChatFileType: file.Type, TokenCount: &file.Tokens}
 }
 
 // chatFileType returns the type of a file by its extension.
@@ -112,7 +113,8 @@ func readUpload(r *http.Request) ([]uploaded, *fields, error) {
 		return nil, nil, unreadable(err)
 	}
 	if err != nil || len(r.MultipartForm.File["files"]) == 0 {
-		return nil, nil, invalid(problem{kind: "missing", where: []any{"body", "files"}, text: "Field required", input: "None"})
+		return nil, nil,
+			invalid(problem{kind: "missing", where: []any{"body", "files"}, text: "Field required", input: "None"})
 	}
 	if len(r.MultipartForm.File["files"]) > wire.MaxUploadFiles {
 		return nil, nil, invalid(problem{kind: "too_long", where: []any{"body", "files"},
@@ -172,7 +174,8 @@ func mediaType(part *multipart.FileHeader) string {
 // temporaryIDs reads temp_id_map, the sender's own ids of the files: a JSON object in a text.
 func temporaryIDs(form *fields) map[string]string {
 	ids := map[string]string{}
-	if text := form.optionalText("temp_id_map", maxFormField); text != nil && wire.Unmarshal([]byte(*text), &ids) != nil {
+	if text := form.optionalText("temp_id_map", maxFormField); text != nil &&
+		wire.Unmarshal([]byte(*text), &ids) != nil {
 		form.refuse(mustJSON(*text), "dict_type", "Input should be a valid dictionary", "temp_id_map")
 	}
 	return ids

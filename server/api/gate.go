@@ -113,7 +113,8 @@ func newGuards(options PublicOptions, now func() time.Time, shared Coordinator) 
 		flight:     newQuota(flightOfPerson, flightInAll),
 		workers:    newWorkers(options.Concurrency, options.Concurrency*queueFactor),
 		monitoring: newWorkers(maxMonitoring, maxMonitoring*queueFactor),
-		limits:     limits, sandboxes: cmp.Or(limits, newLimiter("searches of sandboxes", sandboxRate(), now, shared)), changes: newLimiter("changes", changeRate(), now, shared),
+		limits:     limits, sandboxes: cmp.Or(limits, newLimiter("searches of sandboxes", sandboxRate(), now, shared)),
+		changes: newLimiter("changes", changeRate(), now, shared),
 	}
 }
 
@@ -373,7 +374,8 @@ func (s *Server) logged(next http.Handler) http.Handler {
 				level = slog.LevelDebug
 			}
 			s.Log.LogAttrs(r.Context(), level, "request",
-				slog.String("method", clip(r.Method)), slog.String("path", clip(r.URL.Path)), slog.Int("status", recorder.status),
+				slog.String("method", clip(r.Method)), slog.String("path", clip(r.URL.Path)),
+				slog.Int("status", recorder.status),
 				slog.Int64("bytes", recorder.bytes), slog.Int64("ms", time.Since(start).Milliseconds()),
 				slog.String("remote", r.RemoteAddr), slog.String("user", who.principal.Email),
 				slog.Int("token_id", who.principal.TokenID))

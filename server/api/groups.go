@@ -129,14 +129,18 @@ func (c *call) describeGroups(groups []directory.Group) []wire.UserGroup {
 	sets := must(c.directory.DescribeSets(must(c.directory.DocumentSets())))
 	personas := c.describeFully(must(c.directory.Agents()))
 	return mapped(groups, func(g directory.Group) wire.UserGroup {
-		described := wire.UserGroup{ID: g.ID, Name: g.Name, IsUpToDate: true, IsDefault: g.ID < 0, ManagerIDs: []string{},
-			Users: mapped(g.Members, userInfo), CCPairs: wirePairs(g.CCPairs, pairs), DocumentSets: []wire.GroupSet{},
-			Personas: []wire.FullPersona{}, Permissions: map[string]bool{"manage": g.ID > 0}}
+		described := wire.UserGroup{ID: g.ID, Name: g.Name, IsUpToDate: true, IsDefault: g.ID < 0,
+			ManagerIDs: []string{},
+			Users:      mapped(g.Members, userInfo), CCPairs: wirePairs(g.CCPairs, pairs),
+			DocumentSets: []wire.GroupSet{},
+			Personas:     []wire.FullPersona{}, Permissions: map[string]bool{"manage": g.ID > 0}}
 		for _, set := range sets {
 			if slices.Contains(set.Audience.Groups, g.ID) {
 				described.DocumentSets = append(described.DocumentSets, wire.GroupSet{ID: set.ID, Name: set.Name,
-					Description: orNil(set.Description), CCPairs: wirePairs(set.CCPairs, pairs), IsUpToDate: true, IsPublic: set.Public,
-					Users: listed(set.Audience.Users), Groups: listed(set.Audience.Groups), FederatedConnectors: []any{}})
+					Description: orNil(set.Description), CCPairs: wirePairs(set.CCPairs, pairs), IsUpToDate: true,
+					IsPublic: set.Public,
+					Users:    listed(set.Audience.Users), Groups: listed(set.Audience.Groups),
+					FederatedConnectors: []any{}})
 			}
 		}
 		for _, persona := range personas {
@@ -152,7 +156,8 @@ func (c *call) describeGroups(groups []directory.Group) []wire.UserGroup {
 func userInfo(user directory.User) wire.Me {
 	return wire.Me{ID: user.ID, Email: user.Email, IsActive: user.Active, IsSuperuser: user.Role == directory.RoleAdmin,
 		IsVerified: true, AccountType: accountType, Preferences: wire.DefaultPreferences(),
-		Personalization:      wire.Personalization{Name: user.Name, UseMemories: true, EnableMemoryTool: true, Memories: []wire.Memory{}},
+		Personalization: wire.Personalization{Name: user.Name, UseMemories: true, EnableMemoryTool: true,
+			Memories: []wire.Memory{}},
 		EffectivePermissions: []string{}, AdminCapabilities: []string{}}
 }
 
@@ -165,8 +170,8 @@ func wirePairs(ids []int, known []directory.CCPair) []wire.CCPair {
 		}
 		made := directory.Timestamp(p.CreatedAt)
 		described = append(described, wire.CCPair{ID: p.ID, Name: p.Name, AccessType: string(p.Access),
-			Connector: wireConnectorOf(directory.Connector{ID: p.ConnectorID, Name: p.ConnectorName, Source: p.Source, CreatedAt: p.CreatedAt,
-				Credentials: []int{p.CredentialID}}),
+			Connector: wireConnectorOf(directory.Connector{ID: p.ConnectorID, Name: p.ConnectorName, Source: p.Source,
+				CreatedAt: p.CreatedAt, Credentials: []int{p.CredentialID}}),
 			Credential: wireCredential(p.CredentialID, p.CredentialName, p.Source, made)})
 	}
 	return described
@@ -174,6 +179,7 @@ func wirePairs(ids []int, known []directory.CCPair) []wire.CCPair {
 
 // wireCredential describes a credential, of which only the name is stored.
 func wireCredential(id int, name, source, made string) wire.Credential {
-	return wire.Credential{ID: id, TimeCreated: made, TimeUpdated: made, CredentialRequest: wire.CredentialRequest{Name: name,
-		Source: source, AdminPublic: true, JSON: map[string]any{}, Groups: []int{}}}
+	return wire.Credential{ID: id, TimeCreated: made, TimeUpdated: made,
+		CredentialRequest: wire.CredentialRequest{Name: name,
+			Source: source, AdminPublic: true, JSON: map[string]any{}, Groups: []int{}}}
 }

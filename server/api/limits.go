@@ -45,7 +45,8 @@ func (q *quota) add(person string, n int) error {
 	defer q.mutex.Unlock()
 	switch {
 	case n > 0 && q.of[person]+n > q.perPerson:
-		return coded("RATE_LIMITED", "Too many of your requests are in progress. Wait for some to finish.").after(retrySoon)
+		return coded("RATE_LIMITED",
+			"Too many of your requests are in progress. Wait for some to finish.").after(retrySoon)
 	case n > 0 && q.all+n > q.inAll:
 		return busy()
 	}
@@ -189,7 +190,8 @@ func (l *limiter) admit(r *http.Request, who directory.Principal, body []byte) e
 		return nil
 	}
 	// The key includes the user, so that nobody can use up the limit of another user's session.
-	return l.take(r.Context(), who.Tenant+"/session/"+who.UserID+"/"+session, "This chat session has used up its", searches)
+	return l.take(r.Context(), who.Tenant+"/session/"+who.UserID+"/"+session, "This chat session has used up its",
+		searches)
 }
 
 // sessionOf returns the chat session that a request names; empty if there is none.

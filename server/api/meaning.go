@@ -405,7 +405,8 @@ func (w *work) embedAdded(limit time.Duration) {
 	case err == nil:
 		event.Reason = refusal.Error()
 	default:
-		w.Log.WarnContext(w.ctx, "embedding failed", slog.String("tenant", w.who.Tenant), slog.String("error", err.Error()))
+		w.Log.WarnContext(w.ctx, "embedding failed", slog.String("tenant", w.who.Tenant),
+			slog.String("error", err.Error()))
 		event.Reason = strings.TrimPrefix(err.Error(), "embed: ")
 	}
 	w.report(event)

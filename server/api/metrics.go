@@ -57,16 +57,19 @@ func newMeasures() *measures {
 	r.Gauge("quarry_http_requests_in_flight", "Requests being answered or waiting for it.",
 		func() float64 { return float64(m.inFlight.Load()) })
 	m.refused = r.Counter("quarry_refused_total",
-		"Requests refused: over the rate of a token or session, over the day's budget of model tokens, or while the server was busy.",
+		"Requests refused: over the rate of a token or session, over the day's budget of model tokens, or while the "+
+			"server was busy.",
 		"reason")
-	m.searches = r.Counter("quarry_searches_total", "Searches, and questions to a model, by outcome: ok, canceled, or the code of the error.", "kind", "outcome")
+	m.searches = r.Counter("quarry_searches_total",
+		"Searches, and questions to a model, by outcome: ok, canceled, or the code of the error.", "kind", "outcome")
 	m.latency = r.Histogram("quarry_search_seconds", "Time of the searches, and of the questions, that were answered.",
 		[]float64{.001, .0025, .005, .01, .02, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}, "kind")
 	m.stages = r.Histogram("quarry_search_stage_seconds", "Time of the stages of searches.",
 		[]float64{.001, .01, .1, .5, 1, 5, 10, 30}, "stage")
 	m.outcomes = r.Counter("quarry_search_stages_total", "Stages of searches by outcome.", "stage", "outcome")
 	m.modelCalls = r.Counter("quarry_model_calls_total", "Calls of language and embedding models.", "purpose")
-	m.modelTokens = r.Counter("quarry_model_tokens_total", "Tokens sent to models and received from them.", "purpose", "kind")
+	m.modelTokens = r.Counter("quarry_model_tokens_total", "Tokens sent to models and received from them.",
+		"purpose", "kind")
 	return m
 }
 

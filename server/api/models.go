@@ -140,7 +140,8 @@ func testModel(c *call) any {
 	} else if err == nil {
 		var reply llm.Reply
 		reply, err = llm.Counted(model, c.Budget.Meter(c.who.Tenant)).Complete(c.ctx, llm.Request{
-			Purpose: "test", MaxTokens: 256, Messages: []wire.Message{{Type: llm.RoleUser, Message: "Answer with the word yes."}}})
+			Purpose: "test", MaxTokens: 256,
+			Messages: []wire.Message{{Type: llm.RoleUser, Message: "Answer with the word yes."}}})
 		test.Model, test.Tokens = model.Name(), reply.Usage.Prompt+reply.Usage.Completion
 	}
 	test.MS = float64(time.Since(started).Microseconds()) / 1000
@@ -166,7 +167,8 @@ func modelProblem(err error) string {
 		return wire.ModelBudget
 	case errors.Is(err, llm.ErrUnusable):
 		return wire.ModelUnusable
-	case errors.Is(err, llm.ErrNone), errors.Is(err, llm.ErrUnknown), known != nil && known.Status == http.StatusNotFound:
+	case errors.Is(err, llm.ErrNone), errors.Is(err, llm.ErrUnknown),
+		known != nil && known.Status == http.StatusNotFound:
 		return wire.ModelUnknown
 	case known != nil && (known.Status == http.StatusUnauthorized || known.Status == http.StatusForbidden):
 		return wire.ModelKey

@@ -27,7 +27,8 @@ func sandboxRoute() route {
 
 // sandboxSearch is a search with fewer fields, and its errors in Onyx's envelope.
 func sandboxSearch(c *call) any {
-	request := wire.SearchRequest{Query: c.requireText("query", 1, 1024), NumResults: new(c.wholeOr("limit", 10, 1, 25))}
+	request := wire.SearchRequest{Query: c.requireText("query", 1, 1024),
+		NumResults: new(c.wholeOr("limit", 10, 1, 25))}
 	request.Sources = c.texts("source_filters")
 	if days := c.whole("time_cutoff_days", 1, 100*365); days != nil {
 		request.TimeCutoff = &wire.Time{Time: c.Now().AddDate(0, 0, -*days)}
@@ -55,7 +56,8 @@ func sandboxAnswer(found *wire.SearchResponse) wire.SandboxResponse {
 		answer.Results = append(answer.Results, must(json.Marshal(wire.SandboxResult.Of(&r))))
 		day, _, _ := strings.Cut(text.OrEmpty(r.UpdatedAt), "T")
 		about := strings.TrimSuffix(wire.SourceName(r.SourceType)+", "+day, ", ")
-		fmt.Fprintf(&written, "[%d] %s (%s)\n%s\n%s\n\n%s\n\n", *cmp.Or(r.CitationID, new(0)), text.OneLine(r.Title), about,
+		fmt.Fprintf(&written, "[%d] %s (%s)\n%s\n%s\n\n%s\n\n", *cmp.Or(r.CitationID, new(0)),
+			text.OneLine(r.Title), about,
 			text.OneLine(text.OrEmpty(r.Link)), text.OneLine(r.DocumentID), strings.TrimSpace(r.Content))
 	}
 	answer.LLMFacingText = written.String()

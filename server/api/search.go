@@ -172,7 +172,8 @@ func (c *call) prepare(request wire.SearchRequest) (pipeline.Request, error) {
 	}
 	prepared.Trusted, prepared.Log = isTrusted(c.ctx), c.Log
 	asked := func(m wire.Message) bool { return m.Type == "user" }
-	if len(request.MessageHistory) > 0 && !request.SkipQueryExpansion && !slices.ContainsFunc(request.MessageHistory, asked) {
+	if len(request.MessageHistory) > 0 && !request.SkipQueryExpansion &&
+		!slices.ContainsFunc(request.MessageHistory, asked) {
 		return prepared, message("No user message found in message history")
 	}
 	return prepared, nil
@@ -268,7 +269,8 @@ func (v setFilter) narrow(response *wire.SearchResponse) {
 		return
 	}
 	response.AppliedFilters = slices.DeleteFunc(listed(response.AppliedFilters), func(f wire.AppliedFilter) bool {
-		return f.Field == field.Of(field.Set).Key && !v[f.Value] // an agent may search in a set that its users may not know
+		// An agent may search in a set that its users may not know.
+		return f.Field == field.Of(field.Set).Key && !v[f.Value]
 	})
 }
 

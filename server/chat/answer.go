@@ -43,9 +43,11 @@ func Documents(found []wire.SearchResult) []wire.SearchDoc {
 		seen[*r.CitationID] = true
 		owners := max(0, len(r.Authors)-r.Secondary)
 		document := wire.SearchDoc{
-			DocumentID: sources[*r.CitationID].DocumentID, ChunkInd: r.ChunkInd, Title: r.Title, Link: r.Link, Blurb: r.Blurb,
+			DocumentID: sources[*r.CitationID].DocumentID, ChunkInd: r.ChunkInd, Title: r.Title, Link: r.Link,
+			Blurb:      r.Blurb,
 			SourceType: r.SourceType, Metadata: r.Metadata, Score: &r.Score, UpdatedAt: inUTC(r.UpdatedAt),
-			PrimaryOwners: r.Authors[:owners], MatchHighlights: []string{}, Citation: r.Citation, HeadingPath: r.HeadingPath,
+			PrimaryOwners: r.Authors[:owners], MatchHighlights: []string{}, Citation: r.Citation,
+			HeadingPath: r.HeadingPath,
 		}
 		if r.Secondary > 0 {
 			document.SecondaryOwners = r.Authors[owners:]
@@ -305,7 +307,8 @@ func (q Question) shownFiles() []llm.Quoted {
 		}
 		content := text.ClipTokens(f.Text, room)
 		room -= text.EstimateTokens(content)
-		files = append(files, llm.Quote(shownFile{File: text.ClipTokens(f.Name, name), Content: content, Cut: len(content) < len(f.Text)}))
+		files = append(files, llm.Quote(shownFile{File: text.ClipTokens(f.Name, name), Content: content,
+			Cut: len(content) < len(f.Text)}))
 	}
 	return files
 }
@@ -373,7 +376,8 @@ const (
 // At returns the packet of an object in a turn.
 func At(turn int, object any) Packet { return Packet{placement{TurnIndex: turn}, object} }
 
-// object is the object of a packet: its type and the fields of that type. Fields that are any may be null, false or empty.
+// object is the object of a packet: its type and the fields of that type. Fields that are any may be null, false or
+// empty.
 type object struct {
 	Type            string           `json:"type"`
 	IsInternet      any              `json:"is_internet_search,omitzero"`

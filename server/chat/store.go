@@ -40,7 +40,8 @@ type limits struct {
 }
 
 func defaultLimits() limits {
-	return limits{sessions: 1_000, chatBytes: 256 << 20, messages: 2_000, sessionBytes: 16 << 20, files: 200, fileBytes: 128 << 20}
+	return limits{sessions: 1_000, chatBytes: 256 << 20, messages: 2_000, sessionBytes: 16 << 20, files: 200,
+		fileBytes: 128 << 20}
 }
 
 // Types of messages.
@@ -93,13 +94,14 @@ type Store struct {
 // creates one with create, which is set for changes, and otherwise returns an empty one. Tenant is whose sessions they
 // are in a database of several tenants; empty in a file.
 func Lazy(tenant string, find func(ctx context.Context, create bool) (*Store, error), now func() time.Time) *Store {
-	return &Store{tenant: tenant, now: now, limits: defaultLimits(), open: func(ctx context.Context, create bool) (sqldb.DB, error) {
-		found, err := find(ctx, create)
-		if err != nil {
-			return nil, err
-		}
-		return found.db, nil
-	}}
+	return &Store{tenant: tenant, now: now, limits: defaultLimits(),
+		open: func(ctx context.Context, create bool) (sqldb.DB, error) {
+			found, err := find(ctx, create)
+			if err != nil {
+				return nil, err
+			}
+			return found.db, nil
+		}}
 }
 
 // Open opens the file at path, and creates or migrates it first. Without a path the sessions are in memory. Errors are
@@ -113,8 +115,9 @@ func Open(ctx context.Context, path string, now func() time.Time) (*Store, error
 	return &Store{open: sqldb.Opened(db), db: db, now: now, limits: defaultLimits()}, nil
 }
 
-// OpenServer opens the sessions of a tenant on a PostgreSQL server, where it creates or migrates its tables if necessary.
-// The directory's must exist: a tenant's sessions go with the tenant. Errors are those of postgres.Pool.Store.
+// OpenServer opens the sessions of a tenant on a PostgreSQL server, where it creates or migrates its tables if
+// necessary. The directory's must exist: a tenant's sessions go with the tenant. Errors are those of
+// postgres.Pool.Store.
 func OpenServer(ctx context.Context, pool *postgres.Pool, tenant string, now func() time.Time) (*Store, error) {
 	all, err := pool.Store(ctx, "chats", sqldb.Migrations(migrations, "migrations/postgres"))
 	if err != nil {
@@ -136,7 +139,8 @@ func (s *Store) Add(ctx context.Context, session Session) error {
 }
 
 // row returns the only row of a query, or ErrNotFound.
-func row[T any](ctx context.Context, s *Store, doing string, columns func(*T) []any, query string, args ...any) (T, error) {
+func row[T any](ctx context.Context, s *Store, doing string, columns func(*T) []any, query string,
+	args ...any) (T, error) {
 	found, err := sqldb.List(ctx, s.open, doing, columns, query, args...)
 	return sqldb.First(found, err, fmt.Errorf("%s: %w", doing, ErrNotFound))
 }
@@ -157,7 +161,8 @@ func (s *Store) dropSessions(tx *sqldb.Tx, session Session) {
 	}
 	tx.Exec(`DELETE FROM sessions WHERE id IN (SELECT id FROM (
 		SELECT id, row_number() OVER latest AS place, sum(bytes) OVER latest AS bytes
-		FROM sessions WHERE user_id = ?1 AND id <> ?2 AND tenant_id = ?5 WINDOW latest AS (ORDER BY updated_at DESC, id)) ranked
+		FROM sessions WHERE user_id = ?1 AND id <> ?2 AND tenant_id = ?5 WINDOW latest AS (
+		ORDER BY updated_at DESC, id)) ranked
 		WHERE place >= ?3 OR bytes > ?4)`, session.UserID, session.ID, s.limits.sessions, s.limits.chatBytes, s.tenant)
 }
 
@@ -199,32 +204,36 @@ func (s *Store) Sessions(ctx context.Context, userID string, before time.Time, m
 	if !before.IsZero() {
 		bound = before.UnixMicro()
 	}
-	sessions, err = sqldb.List(ctx, s.open, "list chat sessions", columnsOfSession, "SELECT "+sessionColumns+` FROM sessions
-		WHERE user_id = ? AND tenant_id = ? AND updated_at < ? AND EXISTS (SELECT 1 FROM messages WHERE session_id = sessions.id)
+	sessions, err = sqldb.List(ctx, s.open, "list chat sessions", columnsOfSession, "SELECT "+sessionColumns+`
+		FROM sessions
+		WHERE user_id = ? AND tenant_id = ? AND updated_at < ? AND EXISTS (SELECT 1 FROM messages
+		WHERE session_id = sessions.id)
 		ORDER BY updated_at DESC, id LIMIT ?`, userID, s.tenant, bound, most+1)
 	return sessions[:min(len(sessions), most)], len(sessions) > most, err
 }
 
 // Count returns the number of sessions of all users.
 func (s *Store) Count(ctx context.Context) (int, error) {
-	return row(ctx, s, "count the chat sessions", sqldb.Column[int], "SELECT count(*) FROM sessions WHERE tenant_id = ?", s.tenant)
+	return row(ctx, s, "count the chat sessions", sqldb.Column[int],
+		"SELECT count(*) FROM sessions WHERE tenant_id = ?", s.tenant)
 }
 
 // Rename renames a session.
 func (s *Store) Rename(ctx context.Context, id, name string) error {
-	return s.open.IfExists().Exec(ctx, "rename a chat session", nil, "UPDATE sessions SET name = ? WHERE id = ? AND tenant_id = ?",
-		name, id, s.tenant)
+	return s.open.IfExists().Exec(ctx, "rename a chat session", nil,
+		"UPDATE sessions SET name = ? WHERE id = ? AND tenant_id = ?", name, id, s.tenant)
 }
 
 // Remove deletes a session with its messages.
 func (s *Store) Remove(ctx context.Context, id string) error {
-	return s.open.IfExists().Exec(ctx, "delete a chat session", nil, "DELETE FROM sessions WHERE id = ? AND tenant_id = ?", id, s.tenant)
+	return s.open.IfExists().Exec(ctx, "delete a chat session", nil,
+		"DELETE FROM sessions WHERE id = ? AND tenant_id = ?", id, s.tenant)
 }
 
 // RemoveAll deletes the sessions of a user.
 func (s *Store) RemoveAll(ctx context.Context, userID string) error {
-	return s.open.IfExists().Exec(ctx, "delete chat sessions", nil, "DELETE FROM sessions WHERE user_id = ? AND tenant_id = ?", userID,
-		s.tenant)
+	return s.open.IfExists().Exec(ctx, "delete chat sessions", nil,
+		"DELETE FROM sessions WHERE user_id = ? AND tenant_id = ?", userID, s.tenant)
 }
 
 // Messages returns the messages of a session in the order in which they were sent.
@@ -233,7 +242,8 @@ func (s *Store) Messages(ctx context.Context, session string) ([]Message, error)
 		return []any{&m.ID, &m.Parent, &m.Type, &m.Text, sqldb.JSON{V: &m.Documents}, sqldb.JSON{V: &m.Citations},
 			sqldb.JSON{V: &m.Files}, &m.Error, &m.Model, (*sqldb.Micros)(&m.Sent), &m.Took}
 	}, `SELECT id, coalesce(parent_id, 0), type, text, documents, citations, files, error, model, sent_at, took * 1000
-		FROM messages WHERE session_id IN (SELECT id FROM sessions WHERE id = ? AND tenant_id = ?) ORDER BY id`, session,
+		FROM messages WHERE session_id IN (SELECT id FROM sessions WHERE id = ? AND tenant_id = ?)
+		ORDER BY id`, session,
 		s.tenant) // a time.Duration counts nanoseconds
 }
 
@@ -269,9 +279,9 @@ func Thread(messages []Message, last int) ([]Message, error) {
 	return thread, nil
 }
 
-// Begin adds a question, of which Parent, Text and Files count, and an empty answer to it. A question with an ID is stored
-// already and only gets another answer. A new session is added. A session without a name gets the first words of the
-// question. It returns ErrFull if the session is.
+// Begin adds a question, of which Parent, Text and Files count, and an empty answer to it. A question with an ID is
+// stored already and only gets another answer. A new session is added. A session without a name gets the first words of
+// the question. It returns ErrFull if the session is.
 func (s *Store) Begin(ctx context.Context, session Session, isNew bool, question Message) (questionID, answerID int,
 	err error) {
 	now := s.now()
@@ -313,9 +323,10 @@ func (s *Store) Finish(ctx context.Context, session string, answer Message) erro
 	now := s.now().UnixMicro()
 	err := cmp.Or(s.memory.evict(ctx), s.open.IfExists().Update(ctx, "store the answer", func(tx *sqldb.Tx) {
 		tx.Exec(`UPDATE messages SET text = ?, documents = ?, citations = ?, error = ?, model = ?,
-			sent_at = ?, took = ? WHERE id = ? AND session_id IN (SELECT id FROM sessions WHERE id = ? AND tenant_id = ?)`,
-			answer.Text, string(documents), string(citations), answer.Error, answer.Model, now, answer.Took.Microseconds(),
-			answer.ID, session, s.tenant)
+			sent_at = ?, took = ? WHERE id = ? AND session_id IN (SELECT id FROM sessions WHERE id = ?
+			AND tenant_id = ?)`,
+			answer.Text, string(documents), string(citations), answer.Error, answer.Model, now,
+			answer.Took.Microseconds(), answer.ID, session, s.tenant)
 		tx.Exec("UPDATE sessions SET updated_at = ?, bytes = bytes + ? WHERE id = ? AND tenant_id = ?",
 			now, len(answer.Text)+len(documents)+len(citations), session, s.tenant)
 	}), s.memory.evict(ctx))
@@ -328,13 +339,15 @@ func (s *Store) Finish(ctx context.Context, session string, answer Message) erro
 // Stop asks the writer of a session's answer, which may be another process, to end it.
 func (s *Store) Stop(ctx context.Context, session string) error {
 	return s.open.IfExists().Exec(ctx, "stop an answer", nil, `UPDATE sessions SET stopped_at =
-		(SELECT coalesce(max(id), 0) FROM messages WHERE session_id = sessions.id) WHERE id = ? AND tenant_id = ?`, session, s.tenant)
+		(SELECT coalesce(max(id), 0) FROM messages WHERE session_id = sessions.id) WHERE id = ?
+		AND tenant_id = ?`, session, s.tenant)
 }
 
 // Stopped reports whether Stop was called for an answer.
 func (s *Store) Stopped(ctx context.Context, session string, answer int) (stopped bool, err error) {
 	return row(ctx, s, "check whether an answer was stopped", sqldb.Column[bool],
-		"SELECT EXISTS (SELECT 1 FROM sessions WHERE id = ? AND tenant_id = ? AND stopped_at >= ?)", session, s.tenant, answer)
+		"SELECT EXISTS (SELECT 1 FROM sessions WHERE id = ? AND tenant_id = ? AND stopped_at >= ?)", session,
+		s.tenant, answer)
 }
 
 // File is a file that a user uploaded for questions.
@@ -357,8 +370,10 @@ func (s *Store) AddFile(ctx context.Context, file File, data []byte) error {
 			data, file.Text, file.Tokens, sqldb.Micros(file.Created), sqldb.Micros(file.Used))
 		tx.Exec(`DELETE FROM files WHERE id IN (SELECT id FROM (
 			SELECT id, row_number() OVER latest AS place, sum(length(data) + length(text)) OVER latest AS bytes
-			FROM files WHERE user_id = ? AND tenant_id = ? WINDOW latest AS (ORDER BY used_at DESC, created_at DESC, id)) ranked
-			WHERE id <> ? AND (place > ? OR bytes > ?))`, file.UserID, s.tenant, file.ID, s.limits.files, s.limits.fileBytes)
+			FROM files WHERE user_id = ? AND tenant_id = ? WINDOW latest AS (
+			ORDER BY used_at DESC, created_at DESC, id)) ranked
+			WHERE id <> ? AND (place > ? OR bytes > ?))`, file.UserID, s.tenant, file.ID, s.limits.files,
+			s.limits.fileBytes)
 	})
 }
 

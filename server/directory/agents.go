@@ -64,7 +64,8 @@ func DefaultAgent() Agent {
 func (v View) AddAgent(agent Agent) (Agent, error) {
 	err := v.update("add agent "+agent.Name, checkAgent(agent), func(tx tenantTx) {
 		tx.refuseMore(KindAgent, agent.OwnerID, MostAgents, "SELECT count(*) FROM agents WHERE owner_id = ?")
-		tx.Row(noTenant(v.Tenant), []any{&agent.ID}, `INSERT INTO agents (tenant_id, name, is_public, is_listed, owner_id,
+		tx.Row(noTenant(v.Tenant), []any{&agent.ID},
+			`INSERT INTO agents (tenant_id, name, is_public, is_listed, owner_id,
 			created_at) SELECT id, ?, ?, ?, nullif(?, ''), ? FROM tenants WHERE id = ? RETURNING id`,
 			agent.Name, agent.Public, agent.Listed, agent.OwnerID, v.now().UnixMicro(), v.Tenant)
 		tx.storeAgent(&agent)
@@ -88,7 +89,8 @@ func (tx tenantTx) storeAgent(agent *Agent) {
 	owner := sql.NullString{String: agent.OwnerID, Valid: agent.OwnerID != ""}
 	tx.refuseLookalike(KindAgent, agent.Name, `SELECT ?4 UNION ALL SELECT a.name FROM agents a
 			LEFT JOIN users u ON u.id = a.owner_id
-		WHERE a.tenant_id = ?1 AND a.id <> ?5 AND (a.owner_id IS NOT DISTINCT FROM ?2 OR a.is_public AND (coalesce(u.role = ?3, FALSE)
+		WHERE a.tenant_id = ?1 AND a.id <> ?5 AND (a.owner_id IS NOT DISTINCT FROM ?2 OR a.is_public
+		AND (coalesce(u.role = ?3, FALSE)
 			OR NOT EXISTS (SELECT 1 FROM users WHERE id = ?2 AND role = ?3)))`,
 		tx.tenant, owner, string(RoleAdmin), DefaultAgent().Name, agent.ID)
 	starters := sqldb.JSON{V: append([]wire.StarterMessage{}, agent.StarterMessages...)}
@@ -160,7 +162,8 @@ func fromVisibleAgents() string {
 // Agents lists the agents that the caller may use, without their prompts and attached documents: the default one first,
 // then by their priority and id. Names that look alike include the id, see shownNames.
 func (v View) Agents() ([]Agent, error) {
-	agents, err := v.agents(visibleAgents("''", "''") + " ORDER BY a.display_priority IS NULL, a.display_priority, a.id")
+	agents, err := v.agents(visibleAgents("''", "''") +
+		" ORDER BY a.display_priority IS NULL, a.display_priority, a.id")
 	return append([]Agent{DefaultAgent()}, agents...), err
 }
 
@@ -180,11 +183,14 @@ func (v View) agents(query string, args ...any) ([]Agent, error) {
 			&a.Public, &a.Listed, &a.OwnerID, &a.OwnerEmail, &a.SystemPrompt, &a.TaskPrompt, &a.Provider, &a.Model,
 			&a.DisplayPriority, &a.WithoutDate, &a.Revision}
 	}, query, append([]any{v.Tenant, v.Admin, v.UserID}, args...)...)
-	sets, setsErr := sqldb.ListByID(v.ctx, v.open, "read the document sets of agents", setColumns, `SELECT a.agent_id, s.id, s.name, s.description, s.is_public
+	sets, setsErr := sqldb.ListByID(v.ctx, v.open, "read the document sets of agents", setColumns, `
+		SELECT a.agent_id, s.id, s.name, s.description, s.is_public
 		FROM document_sets s JOIN agent_document_sets a ON a.document_set_id = s.id
 		WHERE a.agent_id IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) ORDER BY s.name`, agentIDs(agents))
-	files, filesErr := sqldb.ListByID(v.ctx, v.open, "read the files of agents", func(f *File) []any { return []any{&f.ID, &f.UserID} },
-		`SELECT agent_id, file_id, user_id FROM agent_files WHERE agent_id IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) ORDER BY file_id`,
+	files, filesErr := sqldb.ListByID(v.ctx, v.open, "read the files of agents",
+		func(f *File) []any { return []any{&f.ID, &f.UserID} },
+		`SELECT agent_id, file_id, user_id FROM agent_files WHERE agent_id IN (SELECT CAST(value AS BIGINT)
+			FROM json_each(?)) ORDER BY file_id`,
 		agentIDs(agents))
 	for i := range agents {
 		a := &agents[i]
@@ -200,8 +206,10 @@ func agentIDs(agents []Agent) sqldb.JSON {
 
 // ReadDocuments reads the attached documents of agents that Agents listed.
 func (v View) ReadDocuments(agents []Agent) error {
-	documents, err := sqldb.ListByID(v.ctx, v.open, "read the documents of agents", sqldb.Column[string], `SELECT agent_id, document_id
-		FROM agent_documents WHERE agent_id IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) ORDER BY document_id`, agentIDs(agents))
+	documents, err := sqldb.ListByID(v.ctx, v.open, "read the documents of agents", sqldb.Column[string], `
+		SELECT agent_id, document_id
+		FROM agent_documents WHERE agent_id IN (SELECT CAST(value AS BIGINT) FROM json_each(?))
+		ORDER BY document_id`, agentIDs(agents))
 	for i := range agents {
 		agents[i].Documents = documents[agents[i].ID]
 	}

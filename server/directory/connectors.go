@@ -81,9 +81,12 @@ type Connector struct {
 func (v View) Connectors(id int) ([]Connector, error) {
 	connectors, err := sqldb.List(v.ctx, v.open, "list connectors", func(c *Connector) []any {
 		return []any{&c.ID, &c.Name, &c.Source, (*sqldb.Micros)(&c.CreatedAt)}
-	}, "SELECT id, name, source, created_at FROM connectors WHERE tenant_id = ?1 AND (id = ?2 OR ?2 = 0) ORDER BY id", v.Tenant, id)
-	credentials, credentialsErr := sqldb.ListByID(v.ctx, v.open, "list the credentials of connectors", sqldb.Column[int],
-		`SELECT connector_id, credential_id FROM cc_pairs WHERE tenant_id = ?1 AND (connector_id = ?2 OR ?2 = 0) AND NOT is_deleting
+	}, "SELECT id, name, source, created_at FROM connectors WHERE tenant_id = ?1 AND (id = ?2 OR ?2 = 0) ORDER BY id",
+		v.Tenant, id)
+	credentials, credentialsErr := sqldb.ListByID(v.ctx, v.open, "list the credentials of connectors",
+		sqldb.Column[int],
+		`SELECT connector_id, credential_id FROM cc_pairs WHERE tenant_id = ?1 AND (connector_id = ?2 OR ?2 = 0)
+			AND NOT is_deleting
 			ORDER BY credential_id`, v.Tenant, id)
 	for i := range connectors {
 		connectors[i].Credentials = credentials[connectors[i].ID]
@@ -215,17 +218,20 @@ func (tx tenantTx) markPairsChanged(where string, args ...any) {
 
 func (v View) pairs(where string, args ...any) ([]CCPair, error) {
 	pairs, err := sqldb.List(v.ctx, v.open, "read connectors", func(p *CCPair) []any {
-		return []any{&p.ID, &p.ConnectorID, &p.CredentialID, &p.Name, &p.Source, &p.Access, &p.Creator, &p.Deleting, &p.Revision,
-			&p.ConnectorName, &p.CredentialName, (*sqldb.Micros)(&p.CreatedAt)}
+		return []any{&p.ID, &p.ConnectorID, &p.CredentialID, &p.Name, &p.Source, &p.Access, &p.Creator, &p.Deleting,
+			&p.Revision, &p.ConnectorName, &p.CredentialName, (*sqldb.Micros)(&p.CreatedAt)}
 	}, `SELECT p.id, p.connector_id, p.credential_id, p.name, c.source, p.access_type, p.creator_email, p.is_deleting,
 			p.revision, c.name, r.name, p.created_at FROM cc_pairs p JOIN connectors c ON c.id = p.connector_id
 			JOIN credentials r ON r.id = p.credential_id WHERE `+where+" ORDER BY p.id", args...)
 	// A change between the queries makes the revision that was read out of date.
-	groups, groupsErr := sqldb.ListByID(v.ctx, v.open, "read the groups of connectors", sqldb.Column[string], `SELECT x.cc_pair_id, g.name
+	groups, groupsErr := sqldb.ListByID(v.ctx, v.open, "read the groups of connectors", sqldb.Column[string], `
+		SELECT x.cc_pair_id, g.name
 		FROM cc_pair_groups x JOIN user_groups g ON g.id = x.group_id JOIN cc_pairs p ON p.id = x.cc_pair_id
 		WHERE `+where+" ORDER BY g.name", args...)
-	sets, setsErr := sqldb.ListByID(v.ctx, v.open, "read the document sets of connectors", sqldb.Column[string], `SELECT x.cc_pair_id, s.name
-		FROM document_set_cc_pairs x JOIN document_sets s ON s.id = x.document_set_id JOIN cc_pairs p ON p.id = x.cc_pair_id
+	sets, setsErr := sqldb.ListByID(v.ctx, v.open, "read the document sets of connectors", sqldb.Column[string], `
+		SELECT x.cc_pair_id, s.name
+		FROM document_set_cc_pairs x JOIN document_sets s ON s.id = x.document_set_id
+		JOIN cc_pairs p ON p.id = x.cc_pair_id
 		WHERE `+where+" ORDER BY s.name", args...)
 	for i := range pairs {
 		p := &pairs[i]

@@ -352,7 +352,9 @@ func (v View) shownNames() (map[int]string, error) {
 			seen[0][look[0]], seen[1][look[1]] = true, true
 		}
 		show(0, DefaultAgent().Name)
-		agents, err := sqldb.List(v.ctx, v.open, "read the names of agents", func(a *Agent) []any { return []any{&a.ID, &a.Name} }, "SELECT a.id, a.name "+fromVisibleAgents()+" ORDER BY coalesce(u.role = ?4, FALSE) DESC, a.id",
+		agents, err := sqldb.List(v.ctx, v.open, "read the names of agents", func(a *Agent) []any {
+			return []any{&a.ID, &a.Name}
+		}, "SELECT a.id, a.name "+fromVisibleAgents()+" ORDER BY coalesce(u.role = ?4, FALSE) DESC, a.id",
 			v.Tenant, v.Admin, v.UserID, string(RoleAdmin))
 		for _, a := range agents {
 			show(a.ID, a.Name)

@@ -95,10 +95,12 @@ func (v View) Groups() ([]Group, error) {
 func (v View) groups(where string, args ...any) ([]Group, error) {
 	groups, err := sqldb.List(v.ctx, v.open, "read groups", func(g *Group) []any { return []any{&g.ID, &g.Name} },
 		"SELECT id, name FROM user_groups WHERE "+where+" ORDER BY name", args...)
-	members, membersErr := sqldb.ListByID(v.ctx, v.open, "read the members of groups", userColumns, `SELECT m.group_id, `+userSelection+`
+	members, membersErr := sqldb.ListByID(v.ctx, v.open, "read the members of groups", userColumns, `
+		SELECT m.group_id, `+userSelection+`
 		FROM user_group_members m JOIN users u ON u.id = m.user_id
 		WHERE m.group_id IN (SELECT id FROM user_groups WHERE `+where+") ORDER BY u.email", args...)
-	pairs, pairsErr := sqldb.ListByID(v.ctx, v.open, "read the connectors of groups", sqldb.Column[int], `SELECT group_id, cc_pair_id FROM cc_pair_groups
+	pairs, pairsErr := sqldb.ListByID(v.ctx, v.open, "read the connectors of groups", sqldb.Column[int], `
+		SELECT group_id, cc_pair_id FROM cc_pair_groups
 		WHERE group_id IN (SELECT id FROM user_groups WHERE `+where+") ORDER BY cc_pair_id", args...)
 	for i := range groups {
 		g := &groups[i]

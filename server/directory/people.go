@@ -41,7 +41,8 @@ type User struct {
 // AddUser creates a user. An existing user is returned unchanged, whatever their role.
 func (v View) AddUser(email string, role Role) (user User, err error) {
 	email, err = checkEmail(email)
-	err = v.update("add user "+email, cmp.Or(err, checkRole(role)), func(tx tenantTx) { user = v.ensureUser(tx, email, role) })
+	err = v.update("add user "+email, cmp.Or(err, checkRole(role)),
+		func(tx tenantTx) { user = v.ensureUser(tx, email, role) })
 	return user, err
 }
 
@@ -91,8 +92,8 @@ func (v View) UserNamed(email string) (User, error) {
 }
 
 func (v View) users(where string, args ...any) ([]User, error) {
-	return sqldb.List(v.ctx, v.open, "read users", userColumns, "SELECT "+userSelection+" FROM users u WHERE "+where+" ORDER BY u.email",
-		args...)
+	return sqldb.List(v.ctx, v.open, "read users", userColumns,
+		"SELECT "+userSelection+" FROM users u WHERE "+where+" ORDER BY u.email", args...)
 }
 
 const userSelection = "u.id, u.tenant_id, u.email, u.name, u.role, u.is_active, u.created_at"
@@ -135,7 +136,8 @@ func checkEmail(email string) (string, error) {
 // The error is ErrUnauthenticated for unknown and inactive users.
 func (d *Directory) Person(ctx context.Context, tenant, email string) (Principal, error) {
 	email = address(email)
-	p, err := cached(ctx, d, cacheKey{what: "person", tenant: tenant, who: email}, func() (Principal, error) { return d.lookUpPerson(ctx, tenant, email) })
+	p, err := cached(ctx, d, cacheKey{what: "person", tenant: tenant, who: email},
+		func() (Principal, error) { return d.lookUpPerson(ctx, tenant, email) })
 	return p.clone(), err
 }
 
@@ -156,12 +158,14 @@ func (d *Directory) lookUpPerson(ctx context.Context, tenant, email string) (Pri
 // addGroups reads the groups of a principal.
 func (d *Directory) addGroups(ctx context.Context, p *Principal) (err error) {
 	p.Groups, err = sqldb.List(ctx, d.open, "read the groups of a user", sqldb.Column[string], `SELECT g.name
-		FROM user_groups g JOIN user_group_members m ON m.group_id = g.id WHERE m.user_id = ? ORDER BY g.name`, p.UserID)
+		FROM user_groups g JOIN user_group_members m ON m.group_id = g.id WHERE m.user_id = ?
+		ORDER BY g.name`, p.UserID)
 	if err != nil {
 		return err
 	}
 	p.ExternalGroups, err = sqldb.List(ctx, d.open, "read the external groups of a user",
 		func(g *ExternalGroup) []any { return []any{&g.Source, &g.ID} },
-		"SELECT source, external_id FROM external_group_members WHERE user_id = ? ORDER BY source, external_id", p.UserID)
+		"SELECT source, external_id FROM external_group_members WHERE user_id = ? ORDER BY source, external_id",
+		p.UserID)
 	return err
 }

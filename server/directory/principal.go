@@ -136,7 +136,8 @@ func Implied(permission string) []string {
 // closure returns the known permissions with those that they imply, in the order of AllPermissions.
 func closure(permissions []string) []string {
 	return slices.DeleteFunc(AllPermissions(), func(p string) bool {
-		return !slices.ContainsFunc(permissions, func(held string) bool { return held == p || slices.Contains(Implied(held), p) })
+		return !slices.ContainsFunc(permissions,
+			func(held string) bool { return held == p || slices.Contains(Implied(held), p) })
 	})
 }
 

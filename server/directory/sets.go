@@ -71,7 +71,8 @@ func (v View) insertSet(tx tenantTx, set DocumentSet, automatic bool) (id int) {
 // of another set. The documents of its connectors must then be updated.
 func (v View) CreateDocumentSet(details SetDetails) (id int, err error) {
 	err = v.update("add document set "+details.Name, checkDetails(details), func(tx tenantTx) {
-		tx.refuseLookalike(KindDocumentSet, details.Name, "SELECT name FROM document_sets WHERE tenant_id = ?", v.Tenant)
+		tx.refuseLookalike(KindDocumentSet, details.Name, "SELECT name FROM document_sets WHERE tenant_id = ?",
+			v.Tenant)
 		if id = v.insertSet(tx, details.DocumentSet, false); id == 0 {
 			tx.Fail(missing(KindTenant, quote(v.Tenant)))
 		}
@@ -139,14 +140,17 @@ func (v View) RemoveDocumentSet(name string) error {
 func (v View) ForgetDocumentSet(name string) error {
 	return v.exec("remove document set "+name, nil, `DELETE FROM document_sets
 		WHERE tenant_id = ? AND name = ? AND is_automatic
-			AND NOT EXISTS (SELECT 1 FROM agent_document_sets WHERE document_set_id = document_sets.id)`, v.Tenant, name)
+			AND NOT EXISTS (SELECT 1 FROM agent_document_sets
+			WHERE document_set_id = document_sets.id)`, v.Tenant, name)
 }
 
 // DocumentSets lists the sets that the caller may search, by name.
 func (v View) DocumentSets() ([]DocumentSet, error) {
 	sets, err := cachedFor(v, "sets", func() ([]DocumentSet, error) {
-		return sqldb.List(v.ctx, v.open, "list document sets", setColumns, `SELECT s.id, s.name, s.description, s.is_public FROM document_sets s
-			WHERE s.tenant_id = ?1 AND (s.is_public OR ?2 OR `+audienceCondition("document_set", "s")+`) ORDER BY s.name`,
+		return sqldb.List(v.ctx, v.open, "list document sets", setColumns, `
+			SELECT s.id, s.name, s.description, s.is_public FROM document_sets s
+			WHERE s.tenant_id = ?1 AND (s.is_public OR ?2
+			OR `+audienceCondition("document_set", "s")+`) ORDER BY s.name`,
 			v.Tenant, v.Admin, v.UserID)
 	})
 	return slices.Clone(sets), err

@@ -36,7 +36,8 @@ func (d *Directory) Tenants(ctx context.Context) ([]string, error) {
 // ones.
 func (d *Directory) DescribeTenants(ctx context.Context) ([]wire.DirectoryTenant, error) {
 	return sqldb.List(ctx, d.open, "list tenants", func(t *wire.DirectoryTenant) []any {
-		return []any{&t.Name, (*timestamp)(&t.CreatedAt), &t.Users, &t.Tokens, &t.Groups, &t.Connectors, &t.DocumentSets, &t.Agents}
+		return []any{&t.Name, (*timestamp)(&t.CreatedAt), &t.Users, &t.Tokens, &t.Groups, &t.Connectors,
+			&t.DocumentSets, &t.Agents}
 	}, `SELECT t.id, t.created_at,
 		(SELECT count(*) FROM users u WHERE u.tenant_id = t.id),
 		(SELECT count(*) FROM tokens k JOIN users u ON u.id = k.user_id WHERE u.tenant_id = t.id AND NOT k.is_revoked
@@ -83,7 +84,8 @@ func (d *Directory) AddRemovedLibrary(ctx context.Context, name string) error {
 
 // RemovedLibraries lists what has to be deleted in the search engine.
 func (d *Directory) RemovedLibraries(ctx context.Context) ([]string, error) {
-	return sqldb.List(ctx, d.open, "list removed libraries", sqldb.Column[string], "SELECT name FROM removed_libraries ORDER BY name")
+	return sqldb.List(ctx, d.open, "list removed libraries", sqldb.Column[string],
+		"SELECT name FROM removed_libraries ORDER BY name")
 }
 
 // ForgetRemovedLibraries notes that libraries are deleted, or exist after all.
@@ -114,8 +116,10 @@ func (d *Directory) AddModelTokens(ctx context.Context, tenant, day string, toke
 // copiedTables are the tables of the directory. Each refers only to those before it.
 func copiedTables() []string {
 	return strings.Fields(`tenants users user_groups user_group_members external_group_members tokens token_parents
-		sandbox_tokens document_sets document_set_users document_set_groups connectors credentials cc_pairs cc_pair_groups
-		document_set_cc_pairs agents agent_document_sets agent_documents agent_users agent_groups agent_files model_tokens
+		sandbox_tokens document_sets document_set_users document_set_groups connectors credentials cc_pairs
+		cc_pair_groups
+		document_set_cc_pairs agents agent_document_sets agent_documents agent_users agent_groups agent_files
+		model_tokens
 		removed_libraries`)
 }
 

@@ -129,7 +129,8 @@ func (tx tenantTx) limitToParent(parent int, user string, token *Token) {
 	}
 	var limit time.Time
 	tx.Row(ErrUnauthenticated, []any{(*sqldb.Micros)(&limit)}, `SELECT expires_at FROM tokens
-		WHERE id = ?1 AND user_id = ?2 AND NOT is_revoked AND (expires_at IS NULL OR expires_at > ?3)`, parent, user, sqldb.Micros(token.CreatedAt))
+		WHERE id = ?1 AND user_id = ?2 AND NOT is_revoked AND (expires_at IS NULL
+		OR expires_at > ?3)`, parent, user, sqldb.Micros(token.CreatedAt))
 	if !limit.IsZero() && (token.ExpiresAt.IsZero() || token.ExpiresAt.After(limit)) {
 		token.ExpiresAt = limit
 	}
@@ -207,7 +208,8 @@ func (d *Directory) Authenticate(ctx context.Context, secret string) (Principal,
 		return Principal{}, ErrUnauthenticated
 	}
 	digest := hash(secret)
-	known, err := cached(ctx, d, cacheKey{what: "token", tenant: tenant, who: digest}, func() (holder, error) { return d.lookUp(ctx, tenant, digest) })
+	known, err := cached(ctx, d, cacheKey{what: "token", tenant: tenant, who: digest},
+		func() (holder, error) { return d.lookUp(ctx, tenant, digest) })
 	if err != nil {
 		return Principal{}, err
 	}
@@ -240,7 +242,8 @@ func (d *Directory) lookUp(ctx context.Context, tenant, digest string) (holder, 
 			&p.UserID, &p.Tenant, &p.Email, &p.Name, &h.role, &h.active, &p.RootTokenID, &p.Sandbox}
 	}, `SELECT t.id, t.hash, t.scopes, t.expires_at, t.last_used_at, t.is_revoked,
 			u.id, u.tenant_id, u.email, u.name, u.role, u.is_active,
-			(WITH RECURSIVE up (id) AS (SELECT t.id UNION SELECT parent_id FROM token_parents JOIN up ON token_id = up.id)
+			(WITH RECURSIVE up (id) AS (SELECT t.id UNION SELECT parent_id FROM token_parents
+			JOIN up ON token_id = up.id)
 				SELECT min(id) FROM up), t.kind = '`+kindSandbox+`'
 		FROM tokens t JOIN users u ON u.id = t.user_id WHERE t.hash = ? AND u.tenant_id = ?`, digest, tenant)
 	h, err := sqldb.First(found, err, ErrUnauthenticated)
@@ -268,12 +271,14 @@ func (d *Directory) noteUse(ctx context.Context, tokenID int, now time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, lastUsedWait)
 	defer cancel()
 	_ = d.open.Exec(ctx, "note the use of a token", nil, `UPDATE tokens SET last_used_at = ?1
-		WHERE id = ?2 AND coalesce(last_used_at, 0) <= ?3`, now.UnixMicro(), tokenID, now.Add(-lastUsedEvery).UnixMicro())
+		WHERE id = ?2 AND coalesce(last_used_at, 0) <= ?3`, now.UnixMicro(), tokenID,
+		now.Add(-lastUsedEvery).UnixMicro())
 }
 
 // ListTokens lists the valid tokens of a user, the oldest first; with no address, those of the whole tenant.
 func (v View) ListTokens(email string) ([]Token, error) {
-	return sqldb.List(v.ctx, v.open, "list tokens", tokenColumns, `SELECT `+tokenSelection+` FROM tokens t JOIN users u ON u.id = t.user_id
+	return sqldb.List(v.ctx, v.open, "list tokens", tokenColumns, `
+		SELECT `+tokenSelection+` FROM tokens t JOIN users u ON u.id = t.user_id
 		WHERE u.tenant_id = ?1 AND (?2 = '' OR u.email = ?2) AND t.kind = ?3 AND NOT t.is_revoked
 			AND (t.expires_at IS NULL OR t.expires_at > ?4)
 		ORDER BY t.id`, v.Tenant, strings.ToLower(email), kindUser, v.now().UnixMicro())
@@ -321,7 +326,8 @@ type SandboxRequest struct {
 
 // EnsureSandboxToken returns the one sandbox token of a user, which can search and nothing else, with its secret. A
 // valid one is returned again; otherwise, or with Renew, a new one replaces it. After an error nothing has changed.
-func (d *Directory) EnsureSandboxToken(ctx context.Context, request SandboxRequest) (token Token, secret string, isNew bool, err error) {
+func (d *Directory) EnsureSandboxToken(ctx context.Context,
+	request SandboxRequest) (token Token, secret string, isNew bool, err error) {
 	aead, err := newAEAD(request.Key)
 	if request.Email == "" {
 		err = cmp.Or(err, refuse("a sandbox token needs the address of its user"))

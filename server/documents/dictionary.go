@@ -145,8 +145,8 @@ func (s *samples) dictionary(id uint32, size int) ([]byte, error) {
 	for _, slice := range thinned(slices, dictionaryBytes) {
 		history = append(history, slice...)
 	}
-	made, err := zstd.BuildDict(zstd.BuildDictOptions{ID: id, Contents: taken, History: history, Offsets: [3]int{1, 4, 8},
-		Level: dictionaryLevel})
+	made, err := zstd.BuildDict(zstd.BuildDictOptions{ID: id, Contents: taken, History: history,
+		Offsets: [3]int{1, 4, 8}, Level: dictionaryLevel})
 	if err != nil {
 		return nil, fmt.Errorf("make a dictionary: %w", err)
 	}

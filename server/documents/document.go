@@ -30,8 +30,8 @@ var (
 	ErrNoID = errors.New("a document has no id")
 )
 
-// HashBytes is the length of each half of a document's hash. Rows have storedBytes of each, those of older versions all:
-// enough to tell a document from what it was before.
+// HashBytes is the length of each half of a document's hash. Rows have storedBytes of each, those of older versions
+// all: enough to tell a document from what it was before.
 const HashBytes, storedBytes = 16, 8
 
 // Canonical is the document as it will be read back: valid UTF-8, dates in UTC and whole microseconds. What is the same
@@ -269,7 +269,8 @@ func (n *names) selection(by index.Selector) (where string, args []any) {
 		add("TRUE")
 	}
 	if by.Origin != "" {
-		add("(origin IN (?, ?) OR id = ? AND origin = ?)", append(columns(by.Origin, n.abbreviate), "file:"+by.Origin, inID)...)
+		add("(origin IN (?, ?) OR id = ? AND origin = ?)",
+			append(columns(by.Origin, n.abbreviate), "file:"+by.Origin, inID)...)
 	}
 	if by.Posted { // those that begin with "cc_pair:"
 		add("(origin = '' OR origin >= 'cc_pair:' AND origin < 'cc_pair;')")

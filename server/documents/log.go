@@ -136,7 +136,8 @@ func (s *Store) Unindexed(ctx context.Context, name string, position int64, limi
 	return sqldb.ColumnOf[string](s.Newest(ctx),
 		`SELECT id FROM (SELECT coalesce(changes.id, documents.id) AS id, number FROM changes
 		LEFT JOIN documents ON row = document WHERE number > ?
-		UNION ALL SELECT document, 0 FROM refusals WHERE follower = ?) AS list ORDER BY number, id LIMIT ?`, position, name, limit)
+		UNION ALL SELECT document, 0 FROM refusals WHERE follower = ?) AS list
+		ORDER BY number, id LIMIT ?`, position, name, limit)
 }
 
 // Refused returns the documents that a follower could not index, at most limit, and their number.
@@ -185,7 +186,8 @@ func (s *Store) Lease(ctx context.Context, name, holder string, until time.Time)
 // Advance stores that the holder of a lease has applied changes but for refused documents, of parts of what follows to
 // which ones, and extends the lease. ok is false if another process has it: what was applied is applied again, which
 // changes nothing.
-func (s *Store) Advance(ctx context.Context, name, holder string, applied *Changes, refused []index.Unindexed, parts []string, until time.Time) (ok bool, err error) {
+func (s *Store) Advance(ctx context.Context, name, holder string, applied *Changes, refused []index.Unindexed,
+	parts []string, until time.Time) (ok bool, err error) {
 	rows := make([][]any, len(refused))
 	for i, r := range refused {
 		rows[i] = []any{name, r.ID, r.Reason}
@@ -221,11 +223,12 @@ func (s *Snapshot) Followers(ctx context.Context, prefix string) (map[string]int
 	})
 }
 
-// Forget removes a follower: its lease, what it refused, and how far its parts are. If it is leased again, it begins with
-// the first change.
+// Forget removes a follower: its lease, what it refused, and how far its parts are. If it is leased again, it begins
+// with the first change.
 func (s *Store) Forget(ctx context.Context, name string) error {
 	return s.Change(ctx, func(tx *sqldb.Tx) {
 		tx.Exec("DELETE FROM refusals WHERE follower = ?", name)
-		tx.Exec("DELETE FROM followers WHERE name = ? OR substr(name, 1, ?) = ?", name, utf8.RuneCountInString(name)+1, name+"/")
+		tx.Exec("DELETE FROM followers WHERE name = ? OR substr(name, 1, ?) = ?", name,
+			utf8.RuneCountInString(name)+1, name+"/")
 	})
 }

@@ -95,7 +95,8 @@ func (r *Reads) Documents(ctx context.Context, ids []string, access index.Access
 }
 
 // Texts implements index.Snapshot.
-func (r *Reads) Texts(ctx context.Context, ranges []index.Range, access index.Access) (texts [][]index.Chunk, err error) {
+func (r *Reads) Texts(ctx context.Context, ranges []index.Range,
+	access index.Access) (texts [][]index.Chunk, err error) {
 	err = r.Read(ctx, func(from *Reader) error {
 		_, texts, err = r.texts(from, access, ranges...)
 		return err
@@ -104,7 +105,8 @@ func (r *Reads) Texts(ctx context.Context, ranges []index.Range, access index.Ac
 }
 
 // texts returns the chunks of ranges, and the rows of their documents as admitted does.
-func (r *Reads) texts(from *Reader, access index.Access, ranges ...index.Range) (rows []*Row, texts [][]index.Chunk, err error) {
+func (r *Reads) texts(from *Reader, access index.Access,
+	ranges ...index.Range) (rows []*Row, texts [][]index.Chunk, err error) {
 	ids := make([]string, len(ranges))
 	for i, wanted := range ranges {
 		ids[i] = wanted.DocumentID
@@ -129,9 +131,10 @@ func (r *Reads) texts(from *Reader, access index.Access, ranges ...index.Range) 
 	return rows, texts, err
 }
 
-// Likeness returns what index.Snapshot's Like does, of a passage that can be read. rare returns the words of a text that
-// few documents contain.
-func (r *Reads) Likeness(ctx context.Context, id string, chunk int, access index.Access, rare func(text string) ([]string, error)) (
+// Likeness returns what index.Snapshot's Like does, of a passage that can be read. rare returns the words of a text
+// that few documents contain.
+func (r *Reads) Likeness(ctx context.Context, id string, chunk int, access index.Access,
+	rare func(text string) ([]string, error)) (
 	found index.Likeness, err error) {
 	var passage index.Document
 	err = r.Read(ctx, func(from *Reader) error {

@@ -35,8 +35,8 @@ func Lost(id string, cause error) *Row {
 	return r
 }
 
-// InsertLost inserts rows that cannot be read for documents that are not stored: so they stay known, can be removed, and
-// are stored again like other damaged ones.
+// InsertLost inserts rows that cannot be read for documents that are not stored: so they stay known, can be removed,
+// and are stored again like other damaged ones.
 func InsertLost(tx *sqldb.Tx, ids ...string) {
 	for _, id := range ids {
 		tx.Exec(`INSERT INTO documents (hash, id, source, origin, title, link, type, hidden, chunks, detail)

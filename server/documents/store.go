@@ -81,8 +81,9 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 }
 
 func (s *Store) openFile(ctx context.Context, options Options) error {
-	db, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(options.Dir, databaseName), ReadOnly: options.ReadOnly,
-		Migrations: migrations("store"), PageSize: 16 << 10})
+	db, err := sqlite.Open(ctx,
+		sqlite.Options{Path: filepath.Join(options.Dir, databaseName), ReadOnly: options.ReadOnly,
+			Migrations: migrations("store"), PageSize: 16 << 10})
 	if err == nil {
 		s.DB = db
 	}

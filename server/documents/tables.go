@@ -44,7 +44,8 @@ func NewTables(log *slog.Logger, now func() time.Time) Tables {
 	if now == nil {
 		now = time.Now
 	}
-	return Tables{Packer: NewPacker(nil), Log: cmp.Or(log, slog.New(slog.DiscardHandler)), Now: now, Stored: func(context.Context) {}}
+	return Tables{Packer: NewPacker(nil), Log: cmp.Or(log, slog.New(slog.DiscardHandler)), Now: now,
+		Stored: func(context.Context) {}}
 }
 
 // State is the row of the table meta, and the current model. When documents change, it does.

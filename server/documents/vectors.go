@@ -45,8 +45,8 @@ func EnterModel(tx *sqldb.Tx, name string, dimensions int) (id int64, renewed bo
 	return id, renewed
 }
 
-// putVectors stores the vectors of texts by a model, which becomes the current one; a nil one is that of a text that the
-// model refuses. dimensions is 0 if all are. renewed is that of EnterModel.
+// putVectors stores the vectors of texts by a model, which becomes the current one; a nil one is that of a text that
+// the model refuses. dimensions is 0 if all are. renewed is that of EnterModel.
 func putVectors(tx *sqldb.Tx, model string, texts []string, values [][]float32, dimensions int) (renewed bool) {
 	id := int64(0)
 	if dimensions > 0 {

@@ -90,7 +90,8 @@ func (r *Rows) Add(tx *sqldb.Tx, i *Item) {
 }
 
 func (r *Rows) put(tx *sqldb.Tx, i *Item) {
-	row := Row{Stored: index.Stored{Document: *i.Put, ChunkCount: len(i.Put.Chunks)}, Number: i.Row, Hash: i.storedHash()}
+	row := Row{Stored: index.Stored{Document: *i.Put, ChunkCount: len(i.Put.Chunks)}, Number: i.Row,
+		Hash: i.storedHash()}
 	if i.Patches != nil {
 		row.ChunkCount = i.Old.ChunkCount // the plan need not have read them
 	}

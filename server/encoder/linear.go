@@ -32,7 +32,8 @@ type linear struct {
 // newLinear quantizes weights, [outputs][inputs].
 func newLinear(inputs int, weights, bias []float32) linear {
 	outputs := len(bias)
-	l := linear{inputs, outputs, make([]int8, len(weights)), make([]float32, outputs), bias, make([]int32, outputs), nil}
+	l := linear{inputs, outputs, make([]int8, len(weights)), make([]float32, outputs), bias,
+		make([]int32, outputs), nil}
 	for o := range outputs {
 		tile := o / tileOutputs * tileOutputs * inputs
 		l.factors[o] = quantizeRow(weights[o*inputs:][:inputs], func(i int, q int8) {

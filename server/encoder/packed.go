@@ -101,7 +101,8 @@ func OpenPacked(packed string) (*Model, error) {
 	if len(lines) != head.Pieces {
 		return nil, errPacked
 	}
-	m := &Model{QueryPrompt: head.QueryPrompt, DocumentPrompt: head.DocumentPrompt, name: head.Name, pieces: head.Length}
+	m := &Model{QueryPrompt: head.QueryPrompt, DocumentPrompt: head.DocumentPrompt, name: head.Name,
+		pieces: head.Length}
 	m.tokens, err = newTokenizer(&head.Tokenizer, len(lines), func(yield func(string, int) bool) {
 		for id, piece := range lines {
 			if !yield(piece, id) {
@@ -149,7 +150,8 @@ type array struct {
 func (b *bert) arrays() []array {
 	h := b.Hidden
 	norm := func(n *layerNorm) []array { return []array{{&n.gain, h}, {&n.bias, h}} }
-	all := []array{{&b.words.bytes, b.Pieces * h}, {&b.words.factors, b.Pieces}, {&b.positions, b.Positions * h}, {&b.kind, h}}
+	all := []array{{&b.words.bytes, b.Pieces * h}, {&b.words.factors, b.Pieces}, {&b.positions, b.Positions * h},
+		{&b.kind, h}}
 	all = append(all, norm(&b.norm)...)
 	for i := range b.layers {
 		l := &b.layers[i]

@@ -238,7 +238,8 @@ func (t *tokenizer) normalize(text string) string {
 		switch {
 		case t.clean && (r == '\t' || r == '\n' || r == '\r'):
 			r = ' '
-		case t.clean && (r == 0 || r == utf8.RuneError || unicode.Is(unicode.C, r)), t.bare && unicode.Is(unicode.Mn, r):
+		case t.clean && (r == 0 || r == utf8.RuneError || unicode.Is(unicode.C, r)),
+			t.bare && unicode.Is(unicode.Mn, r):
 			continue
 		case t.apart && isIdeograph(r):
 			out.WriteByte(' ')
@@ -254,12 +255,14 @@ func (t *tokenizer) normalize(text string) string {
 
 // isPunctuation reports whether BERT makes a character a word of its own.
 func isPunctuation(r rune) bool {
-	return r >= '!' && r <= '/' || r >= ':' && r <= '@' || r >= '[' && r <= '`' || r >= '{' && r <= '~' || unicode.IsPunct(r)
+	return r >= '!' && r <= '/' || r >= ':' && r <= '@' || r >= '[' && r <= '`' || r >= '{' && r <= '~' ||
+		unicode.IsPunct(r)
 }
 
 // isIdeograph reports whether a character is in the blocks that BERT takes for Chinese.
 func isIdeograph(r rune) bool {
-	for _, block := range [...][2]rune{{0x4e00, 0x9fff}, {0x3400, 0x4dbf}, {0x20000, 0x2a6df}, {0x2a700, 0x2b73f}, {0x2b740, 0x2b81f},
+	for _, block := range [...][2]rune{{0x4e00, 0x9fff}, {0x3400, 0x4dbf}, {0x20000, 0x2a6df}, {0x2a700, 0x2b73f},
+		{0x2b740, 0x2b81f},
 		{0x2b820, 0x2ceaf}, {0xf900, 0xfaff}, {0x2f800, 0x2fa1f}} {
 		if r >= block[0] && r <= block[1] {
 			return true

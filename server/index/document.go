@@ -12,12 +12,13 @@ import (
 
 // Document is a document as it is stored: its text, its metadata, and who may see it.
 type Document struct {
-	ID        string
-	Source    string // a value of DocumentSource
-	Title     string
-	Untitled  bool     // nobody gave the title: it is made of the text or the id, to show it, and is not searched
-	Path      []string // the last segments of its place (folders, breadcrumb), searched with the title
-	Place     string   // names joined by '/', as field.JoinPlace does, from the short name of its root or its source down
+	ID       string
+	Source   string // a value of DocumentSource
+	Title    string
+	Untitled bool     // nobody gave the title: it is made of the text or the id, to show it, and is not searched
+	Path     []string // the last segments of its place (folders, breadcrumb), searched with the title
+	// Names joined by '/', as field.JoinPlace does, from the short name of its root or its source down.
+	Place     string
 	Link      string
 	Permalink string    // of the file as a colleague sees it, with FIRST and LAST for lines; empty: unknown
 	Type      string    // "md", "pdf", "thread", …
@@ -62,11 +63,11 @@ type Field struct {
 
 // Column is how documents have a field, and how engines store it.
 type Column struct {
-	// Filter and Facet are the field's numbers in segments, 0 if those lack it. 6 and 7, and 6, are taken. They are part of
-	// the format.
+	// Filter and Facet are the field's numbers in segments, 0 if those lack it. 6 and 7, and 6, are taken. They are
+	// part of the format.
 	Filter, Facet byte
-	// Property has the keys in Weaviate, Counted the values where they differ; Single: each document has one. Empty: objects
-	// lack the field.
+	// Property has the keys in Weaviate, Counted the values where they differ; Single: each document has one. Empty:
+	// objects lack the field.
 	Property, Counted string
 	Single            bool
 	// values returns what is counted.
@@ -116,8 +117,8 @@ func KeyOf(id field.ID, value string) string {
 	return value
 }
 
-// ErrField: an engine was given a filter by a field that it does not store. Leaving the filter out would show more than was
-// asked for.
+// ErrField: an engine was given a filter by a field that it does not store. Leaving the filter out would show more than
+// was asked for.
 var ErrField = errors.New("the search engine cannot filter by this field")
 
 // Check returns ErrField if the filter names a field that an engine does not know.

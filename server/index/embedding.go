@@ -5,13 +5,13 @@ import (
 	"fmt"
 )
 
-// Embedding is one pass that gives chunks vectors: those of documents that were opened first, then of those that changed
-// last.
+// Embedding is one pass that gives chunks vectors: those of documents that were opened first, then of those that
+// changed last.
 type Embedding struct {
 	Model   string
 	Vectors Vectorise
-	// Opened returns the ids of documents that were opened, the most opened first. It is called again and again; nil: none
-	// is known.
+	// Opened returns the ids of documents that were opened, the most opened first. It is called again and again; nil:
+	// none is known.
 	Opened func() []string
 	// Report is called with the progress; nil: nobody wants to know.
 	Report func(Embedded)
@@ -30,12 +30,12 @@ func (e Embedding) Fresh(known map[string]bool) (ids []string) {
 	return ids
 }
 
-// Vectorise turns texts into vectors of Euclidean length 1, one for each, all of one number of dimensions. The vector of
-// a text that the model refuses is nil.
+// Vectorise turns texts into vectors of Euclidean length 1, one for each, all of one number of dimensions. The vector
+// of a text that the model refuses is nil.
 type Vectorise func(ctx context.Context, texts []string) ([][]float32, error)
 
-// Unless returns a Vectorise that asks v only for texts of which known returns nil. It returns an empty vector of a text
-// that the model is known to refuse.
+// Unless returns a Vectorise that asks v only for texts of which known returns nil. It returns an empty vector of a
+// text that the model is known to refuse.
 func (v Vectorise) Unless(known Vectorise) Vectorise {
 	return func(ctx context.Context, texts []string) ([][]float32, error) {
 		vectors, err := known(ctx, texts)

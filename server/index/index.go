@@ -22,10 +22,10 @@ type Index interface {
 	UpdateAccess(ctx context.Context, patches []AccessPatch) (int, error)
 	// Snapshot returns a consistent view that does not change until it is closed. Many may be open at once.
 	Snapshot(ctx context.Context) (Snapshot, error)
-	// Embed gives a vector to every chunk that has none by the model of the pass: it has their texts turned into vectors,
-	// a batch at a time, and stores what comes back, so that each text, also a refused one, is sent once. Vectors are
-	// durable by the batch and searched soon after; those of other models go when all chunks have one. It returns when
-	// nothing is left, or with the first error; the next call continues there.
+	// Embed gives a vector to every chunk that has none by the model of the pass: it has their texts turned into
+	// vectors, a batch at a time, and stores what comes back, so that each text, also a refused one, is sent once.
+	// Vectors are durable by the batch and searched soon after; those of other models go when all chunks have one. It
+	// returns when nothing is left, or with the first error; the next call continues there.
 	Embed(ctx context.Context, pass Embedding) error
 	// Version changes with every change of documents by any process; writing bookkeeping alone leaves it as it is.
 	Version(ctx context.Context) (string, error)
@@ -73,8 +73,8 @@ func (e *OwnedError) Error() string {
 	return fmt.Sprintf("documents that belong to others: %d", len(e.Origins))
 }
 
-// Written counts the documents that a batch changed. A document that was stored already with the same fields is Unchanged
-// and costs no write.
+// Written counts the documents that a batch changed. A document that was stored already with the same fields is
+// Unchanged and costs no write.
 type Written struct {
 	Added, Updated, Unchanged, Removed int
 }
@@ -133,14 +133,15 @@ func (a Access) Admits(d *Document) bool {
 // Access set admits all that the caller may see.
 type Filter struct {
 	Access Access
-	// Any has the wanted values by field, None those that rule a document out, also where a field is counted without its own
-	// filter. An author is a name or an address, a word of the name, or the part of the address before the @; any case.
+	// Any has the wanted values by field, None those that rule a document out, also where a field is counted without
+	// its own filter. An author is a name or an address, a word of the name, or the part of the address before the @;
+	// any case.
 	Any, None field.Keys
-	// Documents and the sets of Any together are one field, the scope of knowledge: a document in any of the sets or named
-	// by id passes. NoDocuments are ruled out.
+	// Documents and the sets of Any together are one field, the scope of knowledge: a document in any of the sets or
+	// named by id passes. NoDocuments are ruled out.
 	Documents, NoDocuments []string
-	// Since and Until bound UpdatedAt, but for DayEdges, both inclusive; zero means unbounded. Undated documents pass only with
-	// KeepUndated, or when neither bound is set.
+	// Since and Until bound UpdatedAt, but for DayEdges, both inclusive; zero means unbounded. Undated documents pass
+	// only with KeepUndated, or when neither bound is set.
 	Since, Until time.Time
 	KeepUndated  bool
 	// AddedSince admits documents that were first stored after that.
@@ -158,8 +159,8 @@ type Query struct {
 	Phrases []string
 	// Exclude contains words or phrases; a document that has one of them anywhere does not qualify.
 	Exclude []string
-	// Prefix makes the last word of Text match every word that begins with it; with PrefixIfUnknown, only if no document
-	// that the caller may see contains it, and others that begin with it are there: see Result.Kept.
+	// Prefix makes the last word of Text match every word that begins with it; with PrefixIfUnknown, only if no
+	// document that the caller may see contains it, and others that begin with it are there: see Result.Kept.
 	Prefix, PrefixIfUnknown bool
 	Filter                  Filter
 	Limit                   int // passages
@@ -186,7 +187,8 @@ func (q *Query) ScopeFilter() Filter {
 }
 
 // Resolve returns the query with what resolve makes of its Filter and of its Scope.
-func (q Query) Resolve(ctx context.Context, resolve func(context.Context, Filter) (Filter, error)) (_ Query, err error) {
+func (q Query) Resolve(ctx context.Context,
+	resolve func(context.Context, Filter) (Filter, error)) (_ Query, err error) {
 	if q.Filter, err = resolve(ctx, q.Filter); err != nil || q.Scope == nil {
 		return q, err
 	}
@@ -252,8 +254,8 @@ type Snapshot interface {
 	// Documents describes documents, in the order of the ids; those that do not exist or that access does not admit
 	// are left out. Chunks are not filled; ChunkCount is. Of damaged ones only the id is returned.
 	Documents(ctx context.Context, ids []string, access Access) ([]Stored, error)
-	// Texts reads ranges of chunks, clipped to those there are. There are none of documents that Documents leaves out or
-	// that are damaged.
+	// Texts reads ranges of chunks, clipped to those there are. There are none of documents that Documents leaves out
+	// or that are damaged.
 	Texts(ctx context.Context, ranges []Range, access Access) ([][]Chunk, error)
 	// Like describes a passage for a search for others like it. ErrNotFound for one of those.
 	Like(ctx context.Context, id string, chunk int, access Access) (Likeness, error)
@@ -295,8 +297,8 @@ type Stored struct {
 type CheckOptions struct {
 	// Full checks everything; otherwise only a part of a large library is read, another one each time.
 	Full bool
-	// Repair rebuilds what can be rebuilt from other stored data. The caller stores documents that cannot be read again;
-	// Write stores them even if they did not change.
+	// Repair rebuilds what can be rebuilt from other stored data. The caller stores documents that cannot be read
+	// again; Write stores them even if they did not change.
 	Repair bool
 	// Documents limits the check to the text of these documents, by id.
 	Documents []string
@@ -324,9 +326,9 @@ type Damage struct {
 
 // Exporter is an index that can be copied to another engine.
 type Exporter interface {
-	// Export returns the documents that follow an id, whole, in the order of their ids; without access control, the hidden
-	// ones too. They are at most limit, and fewer where their texts are long; none: no document follows. ErrDamaged if
-	// one of them cannot be read.
+	// Export returns the documents that follow an id, whole, in the order of their ids; without access control, the
+	// hidden ones too. They are at most limit, and fewer where their texts are long; none: no document follows.
+	// ErrDamaged if one of them cannot be read.
 	Export(ctx context.Context, after string, limit int) ([]Document, error)
 	// Embeddings returns the vectors by a model that are stored for texts, nil for a text without one; it may return an
 	// empty one for a text that the model refuses.
@@ -335,8 +337,9 @@ type Exporter interface {
 
 // Follower is an index whose searches may lack the last changes for a while.
 type Follower interface {
-	// Settle returns when searches have all changes that were stored before the call, or why they do not get them. report, which
-	// may be nil, is called with the number of those changes that they have, and of all that they lacked at the call.
+	// Settle returns when searches have all changes that were stored before the call, or why they do not get them.
+	// report, which may be nil, is called with the number of those changes that they have, and of all that they lacked
+	// at the call.
 	Settle(ctx context.Context, report func(done, total int)) error
 	// Problem returns what an administrator should repair; empty: nothing is wrong.
 	Problem(ctx context.Context) string
@@ -359,8 +362,8 @@ type Result struct {
 	Words []string
 	// Corrections replaced words of Query.Text that occur nowhere by near ones that do.
 	Corrections []Correction
-	// Missing are the words that no document contains which the caller may see, except corrected ones; of unspaced scripts
-	// none. A word with parts is missing if one of those is.
+	// Missing are the words that no document contains which the caller may see, except corrected ones; of unspaced
+	// scripts none. A word with parts is missing if one of those is.
 	Missing []string
 	// Instead are the parts of a missing word that were searched for: the number of an unknown word before it.
 	Instead []Correction
@@ -468,9 +471,9 @@ type Stats struct {
 	UnindexedFirst []Unindexed
 }
 
-// DayEdges returns the moment before Since at which documents pass as well, and the one up to Until at which they do not; zero
-// for none. Where a bound is that of a day in a zone, a document with a date without a time, whose time is midnight UTC, belongs
-// to that date in every zone.
+// DayEdges returns the moment before Since at which documents pass as well, and the one up to Until at which they do
+// not; zero for none. Where a bound is that of a day in a zone, a document with a date without a time, whose time is
+// midnight UTC, belongs to that date in every zone.
 func (f *Filter) DayEdges() (passes, fails time.Time) {
 	midnight := func(at time.Time) (time.Time, bool) {
 		_, offset := at.Zone()

@@ -72,7 +72,8 @@ func (d *Document) HeadingsField(chunk int) []string {
 		return texts
 	}
 	for _, field := range d.Metadata {
-		if text.IsAmong(strings.ToLower(field.Key), `keywords tags tag labels label categories category topics topic subject
+		if text.IsAmong(strings.ToLower(field.Key),
+			`keywords tags tag labels label categories category topics topic subject
 			subtitle description summary abstract aliases redirect_from`) {
 			texts = append(slices.Clip(texts), field.Values...)
 		}

@@ -381,14 +381,15 @@ func (p *part) size() int {
 // includes reports whether the task's file, or one in it, is read although it looks like a secret.
 func (t *task) includes(inner string) bool {
 	patterns := t.target.state.Include
-	return len(patterns) > 0 && (includes(patterns, cmp.Or(t.file.name, shownPath(t.file.path))) || inner != "" && includes(patterns, inner))
+	return len(patterns) > 0 &&
+		(includes(patterns, cmp.Or(t.file.name, shownPath(t.file.path))) || inner != "" && includes(patterns, inner))
 }
 
 // comparable reports whether the same content would give the stored documents: it was read with the same options, and
 // they are not dated by a time that the file no longer has.
 func (t *task) comparable() bool {
-	return t.known.Hash != "" && t.known.Flag == "" && t.known.Head == "" && !t.target.refill && t.known.Config == t.target.config(t.file) &&
-		(t.known.OwnDates || sameTime(t.known.Print, t.file.info))
+	return t.known.Hash != "" && t.known.Flag == "" && t.known.Head == "" && !t.target.refill &&
+		t.known.Config == t.target.config(t.file) && (t.known.OwnDates || sameTime(t.known.Print, t.file.info))
 }
 
 // datedByFile reports whether a document may be dated by its file's time.
@@ -408,7 +409,8 @@ func (t *task) state() fileState {
 	state.Documents, state.Foreign = len(t.lines), t.owned.Count
 	if t.file.format.several() {
 		reasons := slices.Concat(state.Lines.Reasons, t.owned.Reasons)
-		state.Lines = badLines{state.Lines.Count + t.owned.Count, reasons[:min(len(reasons), mostRemembered)], state.Lines.Secret}
+		state.Lines = badLines{state.Lines.Count + t.owned.Count, reasons[:min(len(reasons), mostRemembered)],
+			state.Lines.Secret}
 	}
 	if t.omitted {
 		state.Flag = flagLeft

@@ -20,7 +20,8 @@ import (
 
 // confluenceExport is the export of a space as HTML: pages whose names end with their ids, and attachments.
 var confluenceExport = container{
-	kind: "Confluence export", source: confluenceSource, is: isConfluenceExport, claims: inConfluenceExport, read: readConfluenceExport,
+	kind: "Confluence export", source: confluenceSource, is: isConfluenceExport, claims: inConfluenceExport,
+	read: readConfluenceExport,
 }
 
 const (
@@ -41,7 +42,8 @@ func confluencePage(name string) string {
 }
 
 func inConfluenceExport(name string) bool {
-	return name == confluenceIndex || confluencePage(name) != "" || strings.HasPrefix(name, "attachments/") && isExported(name)
+	return name == confluenceIndex || confluencePage(name) != "" ||
+		strings.HasPrefix(name, "attachments/") && isExported(name)
 }
 
 // isConfluenceExport looks at the pages beside an index.
@@ -125,7 +127,8 @@ func (r *confluenceReader) file(c *collector, name string, data []byte) (index.D
 	id := confluencePage(name)
 	if id == "" {
 		known := r.files[name]
-		doc := c.exported(confluenceSource, name, name, cmp.Or(known.Title, titleFromName(path.Base(name))), known.Above)
+		doc := c.exported(confluenceSource, name, name, cmp.Or(known.Title, titleFromName(path.Base(name))),
+			known.Above)
 		return r.document(f, data, doc)
 	}
 	defaults := c.exported(confluenceSource, name, id, id, nil)

@@ -22,7 +22,8 @@ import (
 
 // confluenceXML is the export of spaces as XML: the objects of the site, of which pages, blog posts, spaces and people
 // are read.
-var confluenceXML = container{kind: "Confluence export", source: confluenceSource, is: isConfluenceXML, claims: isEntities, read: readConfluenceXML}
+var confluenceXML = container{kind: "Confluence export", source: confluenceSource, is: isConfluenceXML,
+	claims: isEntities, read: readConfluenceXML}
 
 const entitiesFile = "entities.xml"
 
@@ -94,7 +95,8 @@ func eachEntity(in io.Reader, use func(*entity) error, classes ...string) error 
 			return err
 		}
 		start, isStart := token.(xml.StartElement)
-		if !isStart || start.Name.Local != "object" || !slices.Contains(classes, xmlreader.Element{Attr: start.Attr}.Attribute("class")) {
+		if !isStart || start.Name.Local != "object" ||
+			!slices.Contains(classes, xmlreader.Element{Attr: start.Attr}.Attribute("class")) {
 			continue
 		}
 		var e entity
@@ -179,7 +181,8 @@ func (s *site) add(e *entity) error {
 	case "Space":
 		s.spaces[e.ID] = value("name", "key")
 	case "ConfluenceUserImpl":
-		person := index.Person{Name: value("fullName", "displayName", "name"), Email: email(value("email", "emailAddress"))}
+		person := index.Person{Name: value("fullName", "displayName", "name"),
+			Email: email(value("email", "emailAddress"))}
 		if strings.Contains(person.Name, "@") {
 			person = index.Person{Email: email(person.Name)}
 		}
@@ -243,7 +246,8 @@ func storageHTML(body string) string {
 		return strings.ReplaceAll(html.EscapeString(body), "\n", "<br>")
 	}
 	body = storageEmpty().ReplaceAllString(strings.ReplaceAll(body, "]] >", "]]>"), "<$1$2></$1>")
-	body = strings.NewReplacer("<ac:plain-text-body>", "<pre><code>", "</ac:plain-text-body>", "</code></pre>").Replace(body)
+	body = strings.NewReplacer("<ac:plain-text-body>", "<pre><code>", "</ac:plain-text-body>",
+		"</code></pre>").Replace(body)
 	var out strings.Builder
 	for {
 		before, rest, found := strings.Cut(body, "<![CDATA[")
@@ -287,7 +291,8 @@ func (s *site) inspectStorage(tree *html.Node, _ *meta) {
 	for node := range tree.Descendants() {
 		switch node.Data {
 		case "ac:parameter":
-			if isTitle := attribute(node, "ac:name") == "title"; isTitle && node.Parent != nil && attribute(node.Parent, "ac:name") == "status" {
+			if isTitle := attribute(node, "ac:name") == "title"; isTitle && node.Parent != nil &&
+				attribute(node.Parent, "ac:name") == "status" {
 				show(node, " ")
 				continue
 			} else if isTitle { // of a panel

@@ -10,7 +10,8 @@ import (
 // contactFields are the properties of a vCard that are read.
 var contactFields = [...]cardField{
 	{"TITLE", "Title"}, {"ROLE", "Role"}, {"ORG", "Organization"}, {"EMAIL", "Email"}, {"TEL", "Phone"},
-	{"IMPP", "Messages"}, {"ADR", "Address"}, {"LABEL", "Address"}, {"URL", "Link"}, {"BDAY", "Birthday"}, {"ANNIVERSARY", "Anniversary"},
+	{"IMPP", "Messages"}, {"ADR", "Address"}, {"LABEL", "Address"}, {"URL", "Link"}, {"BDAY", "Birthday"},
+	{"ANNIVERSARY", "Anniversary"},
 	{"RELATED", "Related"}, {"CATEGORIES", "Groups"}, {"NOTE", "Note"}, {"FN", ""}, {"N", ""}, {"NICKNAME", ""},
 }
 

@@ -58,8 +58,8 @@ func newLayout(folder fs.FS, name string, entries []fs.DirEntry) layout {
 	return l
 }
 
-var containers = [...]*container{&slackExport, &notionExport, &notionParts, &confluenceExport, &confluenceXML, &maildir, &mhFolder, &takeoutMail, &takeout, &gmailBox,
-	&mboxFile}
+var containers = [...]*container{&slackExport, &notionExport, &notionParts, &confluenceExport, &confluenceXML, &maildir,
+	&mhFolder, &takeoutMail, &takeout, &gmailBox, &mboxFile}
 
 const (
 	mostInner   = 1_000_000 // files in a container
@@ -70,7 +70,8 @@ const (
 var (
 	errUnpacked = fmt.Errorf("it unpacks to more than %d GB", mostInArch>>30)
 	errGone     = errors.New(reasonOf(fs.ErrNotExist))
-	errEntries  = fmt.Errorf("its list of files is larger than %d MB, or has more than %d files", mostEntries>>20, mostInner)
+	errEntries  = fmt.Errorf("its list of files is larger than %d MB, or has more than %d files",
+		mostEntries>>20, mostInner)
 )
 
 // innerName is the state and the size of a file in a folder that is a container.
@@ -170,7 +171,8 @@ func (w *walker) addContainer(c *foundContainer, source string) {
 	if err != nil {
 		return
 	}
-	file := foundFile{path: path.Join(w.root, c.folder), name: c.folder, source: source, format: format{container: c.kind}}
+	file := foundFile{path: path.Join(w.root, c.folder), name: c.folder, source: source,
+		format: format{container: c.kind}}
 	tree := statedInfo{FileInfo: info}
 	slices.SortFunc(c.files, func(a, b innerName) int { return strings.Compare(a.state, b.state) })
 	sum := sha256.New()

@@ -48,7 +48,8 @@ func (r *fileReader) parseMarkdown(text string, defaults index.Document, trusted
 		r.leaveOut("some lines of the front matter", lost)
 	}
 	body = strings.TrimLeft(body, "\n")
-	if comment, _, isClosed := strings.Cut(body, "-->"); fields == nil && isClosed && strings.HasPrefix(comment, "<!--") {
+	if comment, _, isClosed := strings.Cut(body, "-->"); fields == nil && isClosed &&
+		strings.HasPrefix(comment, "<!--") {
 		fields = headFields(comment, "md") // of Nikola
 	}
 	m := readMeta(fields, trusted)

@@ -202,8 +202,8 @@ func resolve(node *yaml.Node, depth int, budget *int) error {
 	return nil
 }
 
-// parsePlainLines reads front matter that is not quite YAML, such as a title with a colon: values are quoted, and lines that
-// can be no part of it are left out. What is mostly no front matter has no fields; lost counts the other lines.
+// parsePlainLines reads front matter that is not quite YAML, such as a title with a colon: values are quoted, and lines
+// that can be no part of it are left out. What is mostly no front matter has no fields; lost counts the other lines.
 func parsePlainLines(head string) (fields *yaml.Node, lost error) {
 	var kept strings.Builder
 	unread, indent, hasValue, isBlock := 0, 0, false, false // of the line before
@@ -238,6 +238,7 @@ func parsePlainLines(head string) (fields *yaml.Node, lost error) {
 
 var (
 	fieldStart = pattern.Lazy(`^[ \t]*(?:- )*(?:\w[\w -]{0,63}: +|- +)`)
-	// wholeValue matches a value that YAML reads: nothing, quoted text, a list or map on one line, or what begins a block.
+	// wholeValue matches a value that YAML reads: nothing, quoted text, a list or map on one line, or what begins a
+	// block.
 	wholeValue = pattern.Lazy(`^(?:"[^"]*"|'[^']*'|\[[^\[\]]*\]|\{[^{}]*\}|[|>][+-]?)?$`)
 )

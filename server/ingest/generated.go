@@ -24,7 +24,8 @@ var generatedNames = [...]struct {
 	patterns []string
 }{
 	{wire.LockFile, strings.Fields(`package-lock.json npm-shrinkwrap.json pnpm-lock.yaml packages.lock.json
-		conda-lock.{yml,yaml} {bun,cargo,composer,deno,flake,gemfile,mix,pdm,pipfile,podfile,poetry,pubspec,uv,yarn}.lock
+		conda-lock.{yml,yaml}
+		{bun,cargo,composer,deno,flake,gemfile,mix,pdm,pipfile,podfile,poetry,pubspec,uv,yarn}.lock
 		go.sum go.work.sum gradle.lockfile package.resolved`)},
 	{wire.Minified, strings.Fields(`*[.-]min.{js,mjs,cjs,css}`)},
 	{wire.SourceMap, strings.Fields(`*.{js,mjs,cjs,css,ts}.map`)},

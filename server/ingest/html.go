@@ -110,7 +110,8 @@ func pageMeta(tree *html.Node) meta {
 				m.Title = oneLine(node.FirstChild.Data, longestTitle)
 			}
 		case atom.Meta:
-			name := strings.ToLower(cmp.Or(attribute(node, "name"), attribute(node, "property"), attribute(node, "itemprop")))
+			name := strings.ToLower(cmp.Or(attribute(node, "name"), attribute(node, "property"),
+				attribute(node, "itemprop")))
 			if name == "og:title" {
 				shared = oneLine(attribute(node, "content"), longestTitle)
 			}
@@ -328,7 +329,8 @@ func escapedText(node *html.Node) string {
 // beginsLine reports whether nothing is before a node on its line.
 func beginsLine(node *html.Node) bool {
 	before := node.PrevSibling
-	for before != nil && (before.Type == html.CommentNode || before.Type == html.TextNode && strings.TrimSpace(before.Data) == "") {
+	for before != nil &&
+		(before.Type == html.CommentNode || before.Type == html.TextNode && strings.TrimSpace(before.Data) == "") {
 		before = before.PrevSibling
 	}
 	isBlock := func(a atom.Atom) bool {
@@ -376,6 +378,8 @@ func tokenText(page string) string {
 	}
 }
 
-var blockTags = strings.Fields(`p div br tr li h1 h2 h3 h4 h5 h6 pre table section article body main aside header footer address
-	blockquote center dd dt dl ul ol details summary dialog fieldset legend figure figcaption form hgroup hr menu dir nav search
+var blockTags = strings.Fields(`p div br tr li h1 h2 h3 h4 h5 h6 pre table section article body main aside header footer
+	address
+	blockquote center dd dt dl ul ol details summary dialog fieldset legend figure figcaption form hgroup hr menu dir
+	nav search
 	caption option optgroup td th textarea button label select meter progress input listing plaintext xmp`)

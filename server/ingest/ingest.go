@@ -121,7 +121,8 @@ func startAdd(l libraryIndex, options Options, report Report) (*run, func(), err
 	if err := CheckName(options.Name); err != nil {
 		return nil, nil, err
 	}
-	if bad := slices.IndexFunc(options.Include, func(pattern string) bool { return !doublestar.ValidatePattern(pattern) }); bad >= 0 {
+	if bad := slices.IndexFunc(
+		options.Include, func(pattern string) bool { return !doublestar.ValidatePattern(pattern) }); bad >= 0 {
 		return nil, nil, fmt.Errorf("%q is not a valid pattern", text.Clip(options.Include[bad], longestValue))
 	}
 	end := func() {}
@@ -180,7 +181,8 @@ func planAdd(path string, options Options, roots map[string]rootState) (*target,
 	_, _, state.Device = statIdentity(info)
 	t := &target{path: absolute, state: state, force: true, fresh: !known}
 	for inner, other := range roots {
-		if inner == absolute || !within(absolute, inner) || !other.sameSettings(rootState{}) && !other.sameSettings(state) {
+		if inner == absolute || !within(absolute, inner) ||
+			!other.sameSettings(rootState{}) && !other.sameSettings(state) {
 			continue
 		}
 		if reachable(absolute, below(absolute, inner), state.Include) {
@@ -355,7 +357,8 @@ func planSync(paths []string, filesOnly bool, roots map[string]rootState) ([]*ta
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("sync %s: %w%s", path, ErrNotAdded, didYouMean(shownPath(absolute), exslices.CastFunc(sorted, shownPath)))
+			return nil, fmt.Errorf("sync %s: %w%s", path, ErrNotAdded,
+				didYouMean(shownPath(absolute), exslices.CastFunc(sorted, shownPath)))
 		}
 	}
 	return targets, nil
@@ -383,7 +386,8 @@ func (t *target) missing() (reason string, gone bool) {
 		if entries, err := os.ReadDir(filepath.FromSlash(t.path)); err != nil || len(entries) > 0 {
 			return "", false
 		}
-		return "the folder is empty and on another disk than before; its documents are kept; `remove` deletes them", false
+		return "the folder is empty and on another disk than before; its documents are kept; `remove` deletes them",
+			false
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return reasonOf(err), false

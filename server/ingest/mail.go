@@ -148,7 +148,8 @@ func (m *mailReader) header(header mail.Header) {
 // mailDate returns when a message was sent, else when it was received.
 func mailDate(header mail.Header) (time.Time, bool) {
 	received := header.Get("Received")
-	for _, text := range [...]string{header.Get("Date"), header.Get("Resent-Date"), received[strings.LastIndexByte(received, ';')+1:]} {
+	for _, text := range [...]string{header.Get("Date"), header.Get("Resent-Date"),
+		received[strings.LastIndexByte(received, ';')+1:]} {
 		if t, ok := dates.Parse(decodeWords(text)); ok {
 			return t, true
 		}

@@ -39,7 +39,8 @@ var (
 
 // isGmail reports whether an mbox file was exported from Gmail.
 func isGmail(start []byte) bool {
-	return mbox.Is(start) && (bytes.Contains(start, []byte("\nX-GM-THRID:")) || bytes.Contains(start, []byte("\nX-Gmail-Labels:")))
+	return mbox.Is(start) &&
+		(bytes.Contains(start, []byte("\nX-GM-THRID:")) || bytes.Contains(start, []byte("\nX-Gmail-Labels:")))
 }
 
 func readMbox(c *collector) error {
@@ -247,7 +248,8 @@ func isDeletedMail(header mail.Header) bool {
 	if _, err := fmt.Sscanf(header.Get("X-Mozilla-Status"), "%x", &flags); err == nil && flags&expunged != 0 {
 		return true
 	}
-	return strings.Contains(header.Get("X-Status"), "D") || header.Get("X-IMAP") != "" && strings.HasPrefix(header.Get("Subject"), "DON'T DELETE THIS MESSAGE")
+	return strings.Contains(header.Get("X-Status"), "D") ||
+		header.Get("X-IMAP") != "" && strings.HasPrefix(header.Get("Subject"), "DON'T DELETE THIS MESSAGE")
 }
 
 // messageID returns the id in the header of a message; empty if it has none.
@@ -436,7 +438,8 @@ func (m *mailReading) pathOf(folders []string) []string {
 
 // labelsOf returns the labels of a message in Gmail.
 func labelsOf(header mail.Header) []string {
-	quoted := csv.NewReader(strings.NewReader(oneLine(decodeWords(header.Get("X-Gmail-Labels")), mostTags*longestValue)))
+	quoted := csv.NewReader(strings.NewReader(oneLine(decodeWords(header.Get("X-Gmail-Labels")),
+		mostTags*longestValue)))
 	quoted.LazyQuotes, quoted.TrimLeadingSpace = true, true
 	labels, _ := quoted.Read() // nothing is left that it refuses
 	return labels
@@ -446,7 +449,8 @@ func labelsOf(header mail.Header) []string {
 func (m *mailContent) link() string {
 	for _, name := range [...]string{"Archived-At", "X-Archived-At"} {
 		address := strings.Trim(strings.TrimSpace(m.Header.Get(name)), "<>")
-		if u, err := url.Parse(address); err == nil && slices.Contains([]string{"http", "https"}, u.Scheme) && u.Host != "" {
+		if u, err := url.Parse(address); err == nil && slices.Contains([]string{"http", "https"}, u.Scheme) &&
+			u.Host != "" {
 			return cleanLink(u.String())
 		}
 	}

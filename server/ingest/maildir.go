@@ -65,7 +65,8 @@ func stateInMaildir(name string, info fs.FileInfo) string {
 	switch path.Base(folder) {
 	case "cur", "new":
 		if !strings.Contains(flags, "T") {
-			return fmt.Sprintf("%s\x00%d\x00%d", path.Join(path.Dir(path.Clean(folder)), unique), info.Size(), info.ModTime().UnixNano())
+			return fmt.Sprintf("%s\x00%d\x00%d", path.Join(path.Dir(path.Clean(folder)), unique), info.Size(),
+				info.ModTime().UnixNano())
 		}
 	}
 	return ""

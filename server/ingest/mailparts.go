@@ -57,7 +57,8 @@ func newMailPart(header mail.Header, body []byte, at mailPlace) mailPart {
 		name = ""
 	}
 	isNamed := name != ""
-	if kind == "text/plain" || kind == "text/html" { // programs name the type of texts for themselves, but files for people
+	// Programs name the type of texts for themselves, but files for people.
+	if kind == "text/plain" || kind == "text/html" {
 		isNamed = named["filename"] != "" && !at.isVersion
 	}
 	return mailPart{header, body, kind, values, name, disposition == "attachment" || isNamed}
@@ -197,7 +198,8 @@ func (m *mailReader) text(kind string, values map[string]string, data []byte) {
 	}
 	charset := values["charset"]
 	text := decodeDeclared(data, charset, kind == "text/html")
-	if _, known := mailmime.Decode(nil, charset); !known && charset != "" && strings.ContainsRune(text, utf8.RuneError) {
+	if _, known := mailmime.Decode(nil, charset); !known && charset != "" &&
+		strings.ContainsRune(text, utf8.RuneError) {
 		m.leaveOut("some characters", fmt.Errorf("their encoding is not known (%s)", oneLine(charset, 40)))
 	}
 	parse := func(text string) []block { return paragraphs(text, 0, kindProse) }

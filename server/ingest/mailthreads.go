@@ -117,7 +117,8 @@ func (t *mailThreads) all() iter.Seq[[]mailHead] {
 		return cmp.Or(cmp.Compare(a.subject, b.subject), cmp.Compare(a.at, b.at))
 	})
 	for i, m := range t.messages {
-		if i > 0 && m.isReply && t.messages[i-1].subject == m.subject && m.at-t.messages[i-1].at <= int64(subjectTime/time.Second) {
+		if i > 0 && m.isReply && t.messages[i-1].subject == m.subject &&
+			m.at-t.messages[i-1].at <= int64(subjectTime/time.Second) {
 			t.join(m.node, t.messages[i-1].node)
 		}
 	}
@@ -126,7 +127,8 @@ func (t *mailThreads) all() iter.Seq[[]mailHead] {
 	}
 	t.nodes, t.parents, t.stored = nil, nil, nil
 	slices.SortFunc(t.messages, func(a, b mailHead) int {
-		return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.at, b.at), cmp.Compare(a.box, b.box), cmp.Compare(a.start, b.start))
+		return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.at, b.at), cmp.Compare(a.box, b.box),
+			cmp.Compare(a.start, b.start))
 	})
 	return func(yield func([]mailHead) bool) {
 		for rest := t.messages; len(rest) > 0; {

@@ -144,7 +144,8 @@ func joined(blocks []block, before int) []block {
 		if b.Kind == kindHeading && before+len(kept) >= mostHeadings {
 			b = block{Kind: kindProse, Start: b.Start, End: b.End}
 		}
-		if last >= 0 && b.Kind != kindHeading && kept[last].Kind != kindHeading && b.End-kept[last].Start <= shortestPiece {
+		if last >= 0 && b.Kind != kindHeading && kept[last].Kind != kindHeading &&
+			b.End-kept[last].Start <= shortestPiece {
 			kept[last] = block{Kind: kindProse, Start: kept[last].Start, End: b.End}
 		} else {
 			kept = append(kept, b)

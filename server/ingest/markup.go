@@ -25,8 +25,9 @@ func fromMarkup(_ *fileReader, text string, defaults index.Document) (extracted,
 var (
 	// headField matches a keyword of Org, an attribute of AsciiDoc, a field of reStructuredText, or a comment of
 	// Nikola.
-	headField = pattern.Lazy(`(?i)^\s*(?:#\+|:|\.\. )(title|authors?|date|revdate|created|modified|updated|last_modified|` +
-		`tags|keywords|category|description):\s*(\S.*)`)
+	headField = pattern.Lazy(
+		`(?i)^\s*(?:#\+|:|\.\. )(title|authors?|date|revdate|created|modified|updated|last_modified|` +
+			`tags|keywords|category|description):\s*(\S.*)`)
 	// asciiDocAuthor and asciiDocRevision match the lines below the title of AsciiDoc: "v1.2, 2024-03-05: second
 	// edition".
 	asciiDocAuthor   = pattern.Lazy(`^\pL[^<>]* <[^<> ]+@[^<> ]+>`)
@@ -70,7 +71,8 @@ func headFields(text, kind string) *yaml.Node {
 // isTitle reports whether a line is a title of reStructuredText, by the one below it.
 func isTitle(title, underline string) bool {
 	title = strings.TrimSpace(title)
-	if title == "" || len(underline) < utf8.RuneCountInString(title) || !strings.Contains("=-`:.'\"~^_*+#", underline[:1]) {
+	if title == "" || len(underline) < utf8.RuneCountInString(title) ||
+		!strings.Contains("=-`:.'\"~^_*+#", underline[:1]) {
 		return false
 	}
 	return strings.Trim(underline, underline[:1]) == "" && strings.Trim(title, underline[:1]) != ""
@@ -83,8 +85,8 @@ func (m *meta) dateByName(file string) {
 	}
 }
 
-// headingOfHTML returns the text of the first <h1> in HTML that is part of a Markdown text, else the alternative text of a
-// picture in it.
+// headingOfHTML returns the text of the first <h1> in HTML that is part of a Markdown text, else the alternative text
+// of a picture in it.
 func headingOfHTML(source string) string {
 	source = strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(source, " "), " "), " ") // with more it is code
 	const most = 16 << 10

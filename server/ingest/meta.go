@@ -31,10 +31,11 @@ type meta index.Document
 
 // updatedKeys in order of preference, and createdKeys, without the signs between their words.
 var (
-	updatedKeys = strings.Fields("updated updatedat updatedon updateddate lastmodified lastmodifiedat lastmod lastupdated " +
-		"lastupdate lastedited modified modifiedat datemodified dateupdated modificationdate edited mtime revdate revisiondate date")
-	createdKeys = strings.Fields("created createdat createdon createdtime datecreated creationdate ctime published publishedat " +
-		"publishedon datepublished publishdate publisheddate pubdate posted timestamp")
+	updatedKeys = strings.Fields("updated updatedat updatedon updateddate lastmodified lastmodifiedat lastmod " +
+		"lastupdated lastupdate lastedited modified modifiedat datemodified dateupdated modificationdate edited " +
+		"mtime revdate revisiondate date")
+	createdKeys = strings.Fields("created createdat createdon createdtime datecreated creationdate ctime published " +
+		"publishedat publishedon datepublished publishdate publisheddate pubdate posted timestamp")
 )
 
 // readMeta interprets front matter. Only trusted documents set their own id, source, link, type and sets; in others

@@ -42,8 +42,8 @@ func newNames(roots map[string]rootState) *Names {
 	return n
 }
 
-// escapedName returns a root's name as ids and places begin with it: what follows begins with a slash or, in an archive,
-// with an exclamation mark.
+// escapedName returns a root's name as ids and places begin with it: what follows begins with a slash or, in an
+// archive, with an exclamation mark.
 func escapedName(name string) string {
 	return strings.NewReplacer("/", "%2F", "!", "%21").Replace(name)
 }

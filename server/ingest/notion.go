@@ -26,8 +26,10 @@ import (
 // notionExport is a folder or archive of pages whose names end with their ids, as Markdown or HTML, with databases as
 // CSV. notionParts is an archive of such archives.
 var (
-	notionExport = container{kind: "Notion export", source: notionSource, is: isNotionExport, whole: true, claims: isExported, read: readNotionExport}
-	notionParts  = container{kind: "Notion export", source: notionSource, is: isNotionParts, claims: isNotionPart, read: readNotionParts}
+	notionExport = container{kind: "Notion export", source: notionSource, is: isNotionExport, whole: true,
+		claims: isExported, read: readNotionExport}
+	notionParts = container{kind: "Notion export", source: notionSource, is: isNotionParts, claims: isNotionPart,
+		read: readNotionParts}
 )
 
 const notionSource, notionAddress = "notion", "https://www.notion.so/"
@@ -146,11 +148,13 @@ func startOf(folder fs.FS, name string) string {
 }
 
 func isNotionParts(l layout) bool {
-	return len(l.entries) > 0 && l.name == "" && !slices.ContainsFunc(l.entries, func(name string) bool { return !isNotionPart(name) })
+	return len(l.entries) > 0 && l.name == "" &&
+		!slices.ContainsFunc(l.entries, func(name string) bool { return !isNotionPart(name) })
 }
 
 func isNotionPart(name string) bool {
-	return strings.HasPrefix(name, "Export") && regexp.MustCompile(`^Export(Block)?-[0-9a-f-]{36}-Part-\d+\.zip$`).MatchString(name)
+	return strings.HasPrefix(name, "Export") &&
+		regexp.MustCompile(`^Export(Block)?-[0-9a-f-]{36}-Part-\d+\.zip$`).MatchString(name)
 }
 
 // readNotionParts reads the archives in an archive as one export.
@@ -211,7 +215,8 @@ func readNotionExport(c *collector) error {
 	for _, name := range c.names {
 		_, id, all := notionName(name)
 		switch {
-		case path.Base(name) == "index.html" || path.Ext(name) == ".csv" && whole[id] && !all: // its rows are in the other one
+		// Its rows are in the other one.
+		case path.Base(name) == "index.html" || path.Ext(name) == ".csv" && whole[id] && !all:
 		case path.Ext(name) == ".csv":
 			tables = append(tables, name)
 		default:
@@ -243,7 +248,8 @@ func (n *notionReader) file(c *collector, name string, data []byte) (doc index.D
 	if path.Ext(name) == ".csv" {
 		page.ID += ".csv"
 		page.Title = title
-		columns, _ := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(data, markUTF8))).Read() // without them the pages say less
+		// Without them the pages say less.
+		columns, _ := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(data, markUTF8))).Read()
 		n.columns[path.Join(append(slices.Clone(above), title)...)] = columns
 		doc, err = n.document(f, data, page)
 	} else {
@@ -403,12 +409,15 @@ func (m *meta) property(name, kind string, values []string) {
 	date, _, _ = strings.Cut(date, " (")
 	at, isDate := dates.Parse(date)
 	switch key := strings.ToLower(name); {
-	case isDate && (kind == "created_time" || slices.Contains([]string{"created", "created time", "created at", "date created"}, key)):
+	case isDate && (kind == "created_time" ||
+		slices.Contains([]string{"created", "created time", "created at", "date created"}, key)):
 		m.CreatedAt = at
 	case isDate && (kind == "last_edited_time" ||
-		slices.Contains([]string{"last edited", "last edited time", "last updated", "updated", "updated at", "last modified"}, key)):
+		slices.Contains([]string{"last edited", "last edited time", "last updated", "updated", "updated at",
+			"last modified"}, key)):
 		m.UpdatedAt = at
-	case kind == "created_by" || slices.Contains([]string{"author", "authors", "owner", "owners", "created by", "writer"}, key):
+	case kind == "created_by" ||
+		slices.Contains([]string{"author", "authors", "owner", "owners", "created by", "writer"}, key):
 		for _, person := range values {
 			if kind == "" { // the names are in one text
 				m.Authors = addNames(m.Authors, person, ",")

@@ -136,7 +136,8 @@ func isHeading(node *html.Node) bool {
 
 // isPermalink reports whether a node is a sign beside a heading that links to it.
 func isPermalink(node *html.Node) bool {
-	if node.DataAtom != atom.A || node.Parent == nil || !isHeading(node.Parent) || !strings.HasPrefix(attribute(node, "href"), "#") {
+	if node.DataAtom != atom.A || node.Parent == nil || !isHeading(node.Parent) ||
+		!strings.HasPrefix(attribute(node, "href"), "#") {
 		return false
 	}
 	return slices.Contains([]string{"", "#", "¶", "§", "🔗", "link"}, strings.ToLower(textBelow(node)))
@@ -156,7 +157,8 @@ func (p *webPage) collectHeadings(tree *html.Node) {
 				heading.id = cmp.Or(heading.id, strings.TrimPrefix(attribute(inner, "href"), "#"))
 			}
 		}
-		if parent := node.Parent; heading.id == "" && parent != nil && (parent.DataAtom == atom.Section || parent.DataAtom == atom.Div) {
+		if parent := node.Parent; heading.id == "" && parent != nil &&
+			(parent.DataAtom == atom.Section || parent.DataAtom == atom.Div) {
 			first := parent.FirstChild
 			for first != nil && first.Type != html.ElementNode {
 				first = first.NextSibling

@@ -23,7 +23,8 @@ const levelOfPages = 6
 func fromPDF(r *fileReader, data []byte) (extracted, error) {
 	var document pdf.Document
 	err := r.pdf(data, document.Add)
-	if read := len(document.Texts); read > 0 && err != nil && r.ctx.Err() == nil && !errors.Is(err, worker.ErrNoWorker) {
+	if read := len(document.Texts); read > 0 && err != nil && r.ctx.Err() == nil &&
+		!errors.Is(err, worker.ErrNoWorker) {
 		r.leaveOut(fmt.Sprintf("pages %d to %d", read+1, max(read+1, document.Pages)), err)
 		err = nil
 	}
@@ -62,7 +63,8 @@ func fromPages(document pdf.Document) (extracted, error) {
 			continue
 		}
 		at := body.Len()
-		headings = append(headings, block{Kind: kindHeading, Level: levelOfPages, Title: fmt.Sprintf("Page %d", i+1), Slug: pageSlug(i)})
+		headings = append(headings,
+			block{Kind: kindHeading, Level: levelOfPages, Title: fmt.Sprintf("Page %d", i+1), Slug: pageSlug(i)})
 		shift(headings, at)
 		e.blocks = append(e.blocks, headings...)
 		headings = nil
@@ -117,7 +119,8 @@ func pdfTitle(title string) string {
 		title = file
 	}
 	extension := strings.ToLower(path.Ext(title))
-	if strings.EqualFold(title, "untitled") || len(extension) > 2 && len(extension) < 6 && !strings.Contains(extension, " ") {
+	if strings.EqualFold(title, "untitled") ||
+		len(extension) > 2 && len(extension) < 6 && !strings.Contains(extension, " ") {
 		return ""
 	}
 	return title

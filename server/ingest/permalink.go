@@ -82,7 +82,8 @@ func (c *clone) permalink(commit, name string) string {
 	if strings.HasSuffix(name, ".md") || strings.HasSuffix(name, ".rst") || strings.HasSuffix(name, ".org") {
 		preview = c.forge.preview
 	}
-	return c.base + strings.Replace(c.forge.file, "COMMIT", commit, 1) + strings.Join(parts, "/") + preview + c.forge.lines
+	return c.base + strings.Replace(c.forge.file, "COMMIT", commit, 1) + strings.Join(parts, "/") + preview +
+		c.forge.lines
 }
 
 // fileAt returns the path and the first line, or "", that an address of a file in the repository names, of any commit.

@@ -30,7 +30,8 @@ func locate(d *index.Document, data []byte, text string) {
 		line += strings.Count(text[at:p.Start], "\n")
 		last := line + strings.Count(text[p.Start:p.End], "\n")
 		at = p.End
-		*p = index.Position{Start: p.Start + shift + perLine*(line-1), End: p.End + shift + perLine*(last-1), FirstLine: line, LastLine: last}
+		*p = index.Position{Start: p.Start + shift + perLine*(line-1), End: p.End + shift + perLine*(last-1),
+			FirstLine: line, LastLine: last}
 		line = last
 	}
 }

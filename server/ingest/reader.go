@@ -436,7 +436,8 @@ func (l *lineReader) decode(line []byte) ([]byte, error) {
 		return nil, fmt.Errorf("it is not valid %s", l.wide)
 	}
 	if utf8.Valid(line) {
-		l.isUTF8 = l.isUTF8 || l.encoding == "" && bytes.ContainsFunc(line, func(r rune) bool { return r >= utf8.RuneSelf })
+		l.isUTF8 = l.isUTF8 ||
+			l.encoding == "" && bytes.ContainsFunc(line, func(r rune) bool { return r >= utf8.RuneSelf })
 		return line, nil
 	}
 	if isDamagedUTF8(line) {

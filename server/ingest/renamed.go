@@ -35,7 +35,8 @@ func (t *task) renamed(hash string) (doc index.Document, state fileState, ok boo
 	if err != nil || len(stored) != 1 || stored[0].Damaged || stored[0].Origin != originOf(from.path) {
 		return doc, state, false
 	}
-	texts, err := snapshot.Texts(t.target.library.ctx, []index.Range{{DocumentID: id, To: stored[0].ChunkCount - 1}}, index.Everything())
+	texts, err := snapshot.Texts(t.target.library.ctx, []index.Range{{DocumentID: id, To: stored[0].ChunkCount - 1}},
+		index.Everything())
 	if err != nil || len(texts[0]) != stored[0].ChunkCount {
 		return doc, state, false
 	}

@@ -118,9 +118,9 @@ func (r *repository) moved(since string) bool {
 }
 
 // date sets the dates and authors that a document does not have itself to those of its file's history. Where that does
-// not know them, it marks a document that byFile says is dated by the file's time. It sets the permalink if
-// the remote has the file. It returns the newest commit if that does not contain the file, and behind a slash that of the
-// remote if that does not: the file is read again after a later one.
+// not know them, it marks a document that byFile says is dated by the file's time. It sets the permalink if the remote
+// has the file. It returns the newest commit if that does not contain the file, and behind a slash that of the remote
+// if that does not: the file is read again after a later one.
 func (r *repository) date(doc *index.Document, file string, data []byte, byFile bool) (head string) {
 	if r.head() == "" {
 		return ""

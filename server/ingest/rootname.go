@@ -30,8 +30,8 @@ func CheckName(name string) error {
 	return fmt.Errorf("%q is not a valid short name%s", text.Clip(name, longestRootName), why)
 }
 
-// isName reports whether a text can be the short name of a root. No name has a colon, so that no id that begins with one
-// is a stored id or an address, and lines can follow.
+// isName reports whether a text can be the short name of a root. No name has a colon, so that no id that begins with
+// one is a stored id or an address, and lines can follow.
 func isName(name string) bool {
 	return name == oneLine(name, longestRootName) && !strings.ContainsFunc(name, isHidden) &&
 		!strings.Contains(name, ":") && name != "." && name != ".."
@@ -118,7 +118,8 @@ func defaultName(root string) string {
 	return name
 }
 
-// repositoryName returns the name of the repository that a folder is the working tree of, as its remote has it; else "".
+// repositoryName returns the name of the repository that a folder is the working tree of, as its remote has it; else
+// "".
 func repositoryName(root string) string {
 	git, ok := githistory.Find(filepath.FromSlash(root))
 	if !ok || isRemote(root) {

@@ -446,7 +446,8 @@ func (r *run) removeStale(file string, kept map[string]int) {
 		if r.err = err; len(stale) == 0 {
 			return
 		}
-		if len(r.batch.Upsert) > 0 { // a document in it may have moved to another file, which the snapshot does not show
+		// A document in it may have moved to another file, which the snapshot does not show.
+		if len(r.batch.Upsert) > 0 {
 			r.flush()
 			continue
 		}

@@ -17,7 +17,8 @@ func knownPath(roots map[string]rootState, absolute string) string {
 		return absolute
 	}
 	candidates := []string{absolute}
-	if real, err := filepath.EvalSymlinks(filepath.FromSlash(absolute)); err == nil && filepath.ToSlash(real) != absolute {
+	if real, err := filepath.EvalSymlinks(filepath.FromSlash(absolute)); err == nil &&
+		filepath.ToSlash(real) != absolute {
 		candidates = append(candidates, filepath.ToSlash(real))
 	}
 	for _, candidate := range candidates {
@@ -42,7 +43,8 @@ func knownPath(roots map[string]rootState, absolute string) string {
 
 // reachedBy returns a path if a root's walk reaches it, else "".
 func reachedBy(roots map[string]rootState, absolute string) string {
-	if root := owner(roots, absolute); root != "" && (root == absolute || reachable(root, below(root, absolute), roots[root].Include)) {
+	if root := owner(roots, absolute); root != "" &&
+		(root == absolute || reachable(root, below(root, absolute), roots[root].Include)) {
 		return absolute
 	}
 	return ""

@@ -28,8 +28,8 @@ var (
 	errSecretToken = errors.New(wire.SecretToken)
 )
 
-// secretNames are patterns of names, in lower case, of files that hold keys, passwords or what was typed; with the folder
-// where other programs have files of such a name.
+// secretNames are patterns of names, in lower case, of files that hold keys, passwords or what was typed; with the
+// folder where other programs have files of such a name.
 //
 //go:embed secretnames.txt
 var secretNames string
@@ -174,13 +174,16 @@ var tokenForms = [...]struct {
 	prefixes []string
 }{
 	{16, strings.Fields(`AKIA ASIA ABIA ACCA sk_live_ sk_test_ rk_live_ rk_test_ sm_pat_ sm_aat_ sm_sat_`)},
-	{20, strings.Fields(`glpat- gldt- glrt- glptt- glcbt- gloas- glsoat- glimt- glft- glffct- glagent- GR1348941 xoxa- xoxb-
+	{20, strings.Fields(`glpat- gldt- glrt- glptt- glcbt- gloas- glsoat- glimt- glft- glffct- glagent- GR1348941 xoxa-
+		xoxb-
 		xoxc- xoxd- xoxe- xoxe. xoxo- xoxp- xoxr- xoxs- xapp- onyx_pat_ LTAI whsec_ GOCSPX- tskey- dckr_pat_
 		sq0atp- sq0csp- figd_ NRAK-`)},
-	{30, strings.Fields(`ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ npm_ hf_ api_org_ AIza ya29. sk- gsk_ xai- r8_ pplx- nvapi- dapi
+	{30, strings.Fields(`ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ npm_ hf_ api_org_ AIza ya29. sk- gsk_ xai- r8_ pplx-
+		nvapi- dapi
 		shpat_ shpca_ shppa_ shpss_ glsa_ glc_ ntn_ secret_ lin_api_ PMAK- pul- pscale_tkn_ pscale_pw_
 		pscale_oauth_ pnu_ rdme_ sgp_ ico- dt0c01. fio-u- tk-us- EZAK key- CFPAT-`)},
-	{40, strings.Fields(`pypi-AgE rubygems_ dop_v1_ doo_v1_ dor_v1_ dp.pt. SG. hvs. hvb. hvr. ABSK ops_eyJ AKCp cmVmd HRKU-
+	{40, strings.Fields(`pypi-AgE rubygems_ dop_v1_ doo_v1_ dor_v1_ dp.pt. SG. hvs. hvb. hvr. ABSK ops_eyJ AKCp cmVmd
+		HRKU-
 		AGE-SECRET-KEY-1 CLOJARS_ sntrys_ sntryu_ xkeysib- fo1_ fm1a_ fm1r_ fm2_ EAAA shippo_live_
 		shippo_test_ ATATT3 ATCTT3 duffel_live_ duffel_test_ sha256~`)},
 }
@@ -196,7 +199,8 @@ func isToken(text string, random bool) bool {
 	for _, form := range tokenForms {
 		for _, prefix := range form.prefixes {
 			if rest, found := strings.CutPrefix(text, prefix); found && len(rest) >= form.least && isTokenText(rest) {
-				isText := !strings.ContainsFunc(rest, func(r rune) bool { return r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' })
+				isText := !strings.ContainsFunc(rest,
+					func(r rune) bool { return r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' })
 				return !isText && (!random || isRandom(rest))
 			}
 		}
@@ -213,7 +217,8 @@ func isTokenText(text string) bool {
 // average), and nothing that people type.
 func isRandom(text string) bool {
 	lower := strings.ToLower(text)
-	for _, typed := range [...]string{"example", "xxxx", "1234", "abcd", "0000", "your", "redacted", "token", "secret", "..."} {
+	for _, typed := range [...]string{"example", "xxxx", "1234", "abcd", "0000", "your", "redacted", "token",
+		"secret", "..."} {
 		if strings.Contains(lower, typed) {
 			return false
 		}
@@ -231,6 +236,6 @@ func isRandom(text string) bool {
 
 // isWebToken reports whether text is a JSON web token. Pages show expired ones, so it counts only as a whole file.
 func isWebToken(text string) bool {
-	return len(text) > 60 && strings.HasPrefix(text, "eyJ") && strings.Contains(text, ".eyJ") && strings.Count(text, ".") == 2 &&
-		isTokenText(text)
+	return len(text) > 60 && strings.HasPrefix(text, "eyJ") && strings.Contains(text, ".eyJ") &&
+		strings.Count(text, ".") == 2 && isTokenText(text)
 }

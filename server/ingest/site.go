@@ -233,7 +233,8 @@ func (s *crawl) page(entry web.Entry, here *web.Page) {
 	file := foundFile{path: key, source: "web", info: info}
 	file.remote = &remoteFile{id: entry.URL, fetch: func(ctx context.Context) (fetched, error) {
 		var validators web.Validators
-		if known.Documents > 0 && known.Foreign == 0 && known.Flag == "" && !again && known.Config == s.target.config(file) {
+		if known.Documents > 0 && known.Foreign == 0 && known.Flag == "" && !again &&
+			known.Config == s.target.config(file) {
 			validators = known.Web.Validators
 		}
 		page, err := here, error(nil)
@@ -265,7 +266,8 @@ func (s *crawl) page(entry web.Entry, here *web.Page) {
 // text adds an entry of a feed that has its text in the feed, because its page is on another server or has no address.
 func (s *crawl) text(entry web.Entry, from *url.URL) {
 	name := cmp.Or(entry.URL, entry.Title+"\x00"+entry.Content)
-	id := fmt.Sprintf("%s#%.8x", from, sha256.Sum256([]byte(name))) // below the feed: it takes no address of another server
+	// Below the feed: it takes no address of another server.
+	id := fmt.Sprintf("%s#%.8x", from, sha256.Sum256([]byte(name)))
 	if s.pages[id] {
 		return
 	}
@@ -277,8 +279,8 @@ func (s *crawl) text(entry web.Entry, from *url.URL) {
 	s.files = append(s.files, foundFile{path: key, source: "web", info: statedInfo{moment: entry.Updated, print: print},
 		remote: &remoteFile{id: id, title: title, fetch: func(context.Context) (fetched, error) {
 			f, _ := formatOf(".html")
-			return fetched{data: []byte(entry.Content), format: f, link: cmp.Or(entry.URL, from.String()), place: placeOf(from),
-				author: entry.Author, at: s.now(), updated: entry.Updated, print: print}, nil
+			return fetched{data: []byte(entry.Content), format: f, link: cmp.Or(entry.URL, from.String()),
+				place: placeOf(from), author: entry.Author, at: s.now(), updated: entry.Updated, print: print}, nil
 		}}})
 }
 
@@ -293,7 +295,8 @@ func (s *crawl) currentPrint(known fileState, stamp string) string {
 		return known.Print
 	}
 	fetchedAt, err := time.Parse(time.RFC3339, known.Web.Fetched)
-	if _, before, _ := strings.Cut(known.Print, "."); err == nil && stamp != "" && before == stamp && s.now().Sub(fetchedAt) < trustedDates {
+	if _, before, _ := strings.Cut(known.Print, "."); err == nil && stamp != "" && before == stamp &&
+		s.now().Sub(fetchedAt) < trustedDates {
 		return known.Print
 	}
 	return changed

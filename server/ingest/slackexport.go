@@ -13,7 +13,8 @@ import (
 
 const slackSource = "slack"
 
-var slackExport = container{kind: "Slack export", source: slackSource, is: isSlackExport, claims: slack.InExport, read: readSlackExport}
+var slackExport = container{kind: "Slack export", source: slackSource, is: isSlackExport, claims: slack.InExport,
+	read: readSlackExport}
 
 func isSlackExport(l layout) bool { return slack.IsExport(l, l.entries) }
 

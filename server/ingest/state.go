@@ -103,7 +103,8 @@ func encode(state any) string {
 
 // config identifies everything except the content that a file's documents depend on.
 func (r rootState) config(source string) string {
-	text := strings.Join(slices.Concat([]string{readerVersion, r.Name, r.As, source, r.Set}, r.Access, r.Include), "\x00")
+	text := strings.Join(slices.Concat([]string{readerVersion, r.Name, r.As, source, r.Set}, r.Access, r.Include),
+		"\x00")
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:6])
 }
@@ -123,20 +124,21 @@ const (
 
 // fileState is the state of a file that was read.
 type fileState struct {
-	Print     string   `json:"print,omitempty"` // fingerprint
-	Config    string   `json:"config,omitempty"`
-	Hash      string   `json:"hash,omitempty"` // of its content
-	Documents int      `json:"documents,omitempty"`
-	Flag      string   `json:"flag,omitempty"`
-	Reason    string   `json:"reason,omitempty"`    // why it is skipped
-	OwnDates  bool     `json:"own_dates,omitempty"` // no document is dated by the file's time, so that a new time changes nothing
-	Lines     badLines `json:"lines,omitzero"`
-	LeftOut   badLines `json:"left_out,omitzero"`  // parts of its documents
-	Foreign   int      `json:"foreign,omitempty"`  // documents that belong to others
-	Encoding  string   `json:"encoding,omitempty"` // if it was assumed
-	Head      string   `json:"head,omitempty"`     // newest commits that do not have its content: see repository.date
-	Web       webState `json:"web,omitzero"`
-	Kind      string   `json:"kind,omitempty"` // of a container: what it was taken for
+	Print     string `json:"print,omitempty"` // fingerprint
+	Config    string `json:"config,omitempty"`
+	Hash      string `json:"hash,omitempty"` // of its content
+	Documents int    `json:"documents,omitempty"`
+	Flag      string `json:"flag,omitempty"`
+	Reason    string `json:"reason,omitempty"` // why it is skipped
+	// No document is dated by the file's time, so that a new time changes nothing.
+	OwnDates bool     `json:"own_dates,omitempty"`
+	Lines    badLines `json:"lines,omitzero"`
+	LeftOut  badLines `json:"left_out,omitzero"`  // parts of its documents
+	Foreign  int      `json:"foreign,omitempty"`  // documents that belong to others
+	Encoding string   `json:"encoding,omitempty"` // if it was assumed
+	Head     string   `json:"head,omitempty"`     // newest commits that do not have its content: see repository.date
+	Web      webState `json:"web,omitzero"`
+	Kind     string   `json:"kind,omitempty"` // of a container: what it was taken for
 }
 
 // several reports whether a file may have more than one document.
@@ -263,7 +265,8 @@ func below(folder, path string) string {
 // owner returns the innermost root around path, or "".
 func owner(roots map[string]rootState, path string) string {
 	for end := len(path); end >= 0; end = strings.LastIndexByte(path[:end], '/') {
-		for _, root := range [...]string{path[:end], path[:min(end+1, len(path))]} { // that of a drive ends with its slash
+		// That of a drive ends with its slash.
+		for _, root := range [...]string{path[:end], path[:min(end+1, len(path))]} {
 			if _, known := roots[root]; known {
 				return root
 			}
@@ -274,8 +277,8 @@ func owner(roots map[string]rootState, path string) string {
 
 // Status lists the roots by path with their numbers of documents, and files that are skipped or of assumed encoding.
 func Status(ctx context.Context, idx index.Index) (wire.LibraryStatus, error) {
-	status := wire.LibraryStatus{Roots: []wire.LibraryRoot{}, Assumed: []wire.AssumedFile{}, Skipped: []wire.SkippedFile{},
-		SkippedTypes: []wire.SkippedType{}, Taken: []wire.TakenFolder{}}
+	status := wire.LibraryStatus{Roots: []wire.LibraryRoot{}, Assumed: []wire.AssumedFile{},
+		Skipped: []wire.SkippedFile{}, SkippedTypes: []wire.SkippedType{}, Taken: []wire.TakenFolder{}}
 	l := libraryIndex{ctx, idx}
 	roots, err := l.loadRoots()
 	if err != nil {
@@ -447,7 +450,8 @@ func ownedReason(id, origin string, line bool, roots map[string]rootState) strin
 	}
 	switch {
 	case isFileOrigin(origin), isRemote(origin):
-		return fmt.Sprintf("%s belongs to %s, which was also added", document, shownPath(cmp.Or(outermost(roots, origin), origin)))
+		return fmt.Sprintf("%s belongs to %s, which was also added", document,
+			shownPath(cmp.Or(outermost(roots, origin), origin)))
 	case ofConnector(origin):
 		return fmt.Sprintf("%s belongs to %s", document, connectorName(origin))
 	}

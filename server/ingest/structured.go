@@ -18,7 +18,8 @@ import (
 
 // codeExtensions are those of source code and configuration; without their dot they are what highlighters call the
 // language.
-const codeExtensions = `.bash .bat .c .cc .clj .cmake .conf .cpp .cs .css .dart .diff .el .erl .ex .exs .fs .go .gradle .graphql
+const codeExtensions = `.bash .bat .c .cc .clj .cmake .conf .cpp .cs .css .dart .diff .el .erl .ex .exs .fs .go .gradle
+	.graphql
 	.groovy .h .hcl .hpp .hs .ini .java .jl .js .jsx .kt .lisp .lua .m .mjs .ml .nix .patch .php .pl .properties
 	.proto .ps1 .py .r .rb .rs .sass .scala .scss .sh .sql .svelte .swift .tex .tf .toml .ts .tsx .vb .vue .xml
 	.yaml .yml .zig .zsh`
@@ -207,5 +208,6 @@ var quotedCell = pattern.Lazy(`"[^"]*"?`)
 // hasDelimiters reports whether the first line, or most lines, contain the delimiter.
 func hasDelimiters(text string, delimiter rune) bool {
 	first, _, _ := strings.Cut(text, "\n")
-	return strings.ContainsRune(first, delimiter) || 2*strings.Count(text, string(delimiter)) > strings.Count(text, "\n")+1
+	return strings.ContainsRune(first, delimiter) ||
+		2*strings.Count(text, string(delimiter)) > strings.Count(text, "\n")+1
 }

@@ -22,7 +22,8 @@ const driveSource = "google_drive"
 var (
 	takeoutMail = container{kind: "Google Takeout export", source: gmailSource, claims: inTakeout, read: readTakeout,
 		is: func(l layout) bool { return isTakeout(l) && slices.Contains(l.entries, "Mail/") }}
-	takeout = container{kind: "Google Takeout export", source: driveSource, claims: inTakeout, read: readTakeout, is: isTakeout}
+	takeout = container{kind: "Google Takeout export", source: driveSource, claims: inTakeout, read: readTakeout,
+		is: isTakeout}
 )
 
 // isTakeout reports whether a folder is an export of a Google account by two of its name, its page of contents, and a
@@ -36,7 +37,8 @@ func isTakeout(l layout) bool {
 		switch name {
 		case "archive_browser.html":
 			signs[1] = 1
-		case "Mail/", "Drive/", "Calendar/", "Keep/", "Contacts/", "Tasks/", "Google Chat/", "Google Photos/", "My Activity/", "Chrome/":
+		case "Mail/", "Drive/", "Calendar/", "Keep/", "Contacts/", "Tasks/", "Google Chat/", "Google Photos/",
+			"My Activity/", "Chrome/":
 			signs[2] = 1
 		}
 	}

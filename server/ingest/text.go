@@ -82,7 +82,8 @@ func escapeWidth(s string) int {
 	if end := strings.IndexByte(s, '\n'); end >= 0 {
 		s = s[:end]
 	}
-	for _, introducer := range []string{"\x1b]", "\x1bP", "\x1bX", "\x1b^", "\x1b_", "\u009d", "\u0090", "\u0098", "\u009e", "\u009f"} {
+	for _, introducer := range []string{"\x1b]", "\x1bP", "\x1bX", "\x1b^", "\x1b_", "\u009d", "\u0090", "\u0098",
+		"\u009e", "\u009f"} {
 		rest, begins := strings.CutPrefix(s, introducer)
 		if !begins {
 			continue
@@ -263,7 +264,8 @@ func detect(data []byte) (string, error) {
 	half := lineEnd(sample, len(sample)/2)
 	for _, part := range [][]byte{sample, sample[:half], sample[half:]} { // the detector does not expect a damaged byte
 		for _, result := range chardet.DetectAll(part) {
-			if name, known := detected(strings.ToLower(result.Encoding)); known && result.Confidence >= enoughConfidence {
+			if name, known := detected(strings.ToLower(result.Encoding)); known &&
+				result.Confidence >= enoughConfidence {
 				if _, err := decodeAs(data, name); err == nil {
 					return name, nil
 				}
@@ -305,7 +307,8 @@ func detectByScript(sample []byte) string {
 // detected maps results of the detector to WHATWG names. Its Latin results are ignored, because it reports them for
 // most bytes; looksLatin decides.
 var detected = text.Table(`shift_jis: shift_jis cp932; euc-jp: euc-jp; euc-kr: euc-kr cp949; gb18030: gb2312 gbk gb18030
-	big5: big5; koi8-r: koi8-r; windows-1251: windows-1251; iso-8859-5: iso-8859-5; windows-1253: iso-8859-7 windows-1253
+	big5: big5; koi8-r: koi8-r; windows-1251: windows-1251; iso-8859-5: iso-8859-5; windows-1253: iso-8859-7
+	windows-1253
 	windows-1255: windows-1255`)
 
 // isDamagedUTF8 reports whether most characters beyond ASCII are UTF-8, which in other encodings and in data they
@@ -451,7 +454,8 @@ func isEveryday(r rune) bool {
 	switch {
 	case r < ' ':
 		return r == '\t' || r == '\n' || r == '\r' || r == '\f'
-	case r < 0x700, r >= 0x900 && r < 0xE80, r >= 0x1E00 && r < 0x2000, r >= 0x2000 && r < 0x2100, r >= 0x2190 && r < 0x2600,
+	case r < 0x700, r >= 0x900 && r < 0xE80, r >= 0x1E00 && r < 0x2000, r >= 0x2000 && r < 0x2100,
+		r >= 0x2190 && r < 0x2600,
 		r >= 0x3000 && r < 0x3100, r >= 0x4E00 && r < 0xA000, r >= 0xAC00 && r < 0xD7A4, r >= 0xFF00 && r < 0xFFF0:
 		return unicode.IsGraphic(r) || unicode.Is(unicode.Cf, r)
 	}

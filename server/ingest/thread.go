@@ -45,7 +45,8 @@ func (r *fileReader) threadDocument(doc index.Document, messages []threadMessage
 			head.Kind, head.Level, head.Title = kindHeading, 1, title
 			blocks = append(append(blocks, head), m.blocks...)
 		} else {
-			blocks = append(blocks, block{Kind: kindContainer, Start: start, End: out.Len(), Children: append([]block{head}, m.blocks...)})
+			blocks = append(blocks,
+				block{Kind: kindContainer, Start: start, End: out.Len(), Children: append([]block{head}, m.blocks...)})
 		}
 		for _, author := range m.authors {
 			doc.Authors = addPerson(doc.Authors, author)

@@ -106,7 +106,8 @@ func (w *walker) descend(at place, name string) (place, fs.FileInfo, error) {
 		if info, err = os.Lstat(w.absolute(sub)); err != nil {
 			return at, nil, err
 		}
-		if info.Mode()&fs.ModeSymlink != 0 || isSkippedName(part) && !w.includes(sub) || w.isOwn(sub) || ignored(at.chain, sub, info.IsDir()) {
+		if info.Mode()&fs.ModeSymlink != 0 || isSkippedName(part) && !w.includes(sub) || w.isOwn(sub) ||
+			ignored(at.chain, sub, info.IsDir()) {
 			return at, nil, errUnreachable
 		}
 		if info.IsDir() {
@@ -119,7 +120,8 @@ func (w *walker) descend(at place, name string) (place, fs.FileInfo, error) {
 // enter reads the ignore rules and the repository of a folder. The rules of git end at a repository of its own; those
 // of .quarryignore do not.
 func (w *walker) enter(parent place, name string) place {
-	at := place{name: name, chain: parent.chain, source: parent.source, repository: parent.repository, container: parent.container}
+	at := place{name: name, chain: parent.chain, source: parent.source, repository: parent.repository,
+		container: parent.container}
 	git, isRepository := githistory.Find(w.absolute(name))
 	if hasGit(w.absolute(name)) {
 		at.chain = slices.DeleteFunc(slices.Clone(at.chain), func(rules *ignoreRules) bool { return rules.ofGit })
@@ -179,7 +181,8 @@ func (w *walker) folder(ctx context.Context, at place) error {
 		w.skip(at.name, nil, "it is a git repository without a working tree")
 		return nil
 	}
-	isInner := at.name != "" && strings.HasPrefix(path.Base(at.name), ".") || at.container != nil && at.container.kind.whole
+	isInner := at.name != "" && strings.HasPrefix(path.Base(at.name), ".") ||
+		at.container != nil && at.container.kind.whole
 	if found := w.containerIn(at.name, entries); found != nil && !isInner {
 		at.container = found
 		defer func() { w.addContainer(found, at.source) }()
@@ -299,7 +302,8 @@ func (w *walker) addFile(name string, info fs.FileInfo, at place) {
 	isSecret := isSecretName(withoutCompression(path))
 	file := foundFile{path: path, name: name, info: info, source: at.source, repository: at.repository}
 	if mode := info.Mode(); mode.IsRegular() {
-		if file.format, file.reason = formatOf(withoutCompression(path)); strings.HasSuffix(strings.ToLower(path), ".zip") {
+		if file.format, file.reason = formatOf(withoutCompression(path)); strings.HasSuffix(strings.ToLower(path),
+			".zip") {
 			if file.format, file.reason = archiveFormat(path); file.format.container != nil && name == "" {
 				w.source = file.format.container.source
 			}

@@ -16,7 +16,9 @@ func distinctWords(doc *index.Document) int {
 	const size = 1 << 23
 	seed, bits, set := maphash.MakeSeed(), make([]uint64, size/64), 0
 	for i := range doc.Chunks {
-		for word := range strings.FieldsFuncSeq(doc.Chunks[i].Text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		for word := range strings.FieldsFuncSeq(doc.Chunks[i].Text, func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+		}) {
 			at := maphash.String(seed, word) % size
 			if bit := uint64(1) << (at % 64); bits[at/64]&bit == 0 {
 				bits[at/64] |= bit

@@ -3,8 +3,8 @@
 //  1. Only the beginning of a text is looked at.
 //  2. The script of most of its letters decides alone where one language is written in it, as Greek or Thai.
 //  3. Otherwise each language of the script scores by its frequent words, by letters that it has beyond the script's
-//     common ones, and by sequences of letters typical of it (languages.txt). Only words made of letters count: names of
-//     functions, paths, numbers and addresses say nothing about the language of a page.
+//     common ones, and by sequences of letters typical of it (languages.txt). Only words made of letters count: names
+//     of functions, paths, numbers and addresses say nothing about the language of a page.
 //  4. The best language wins if its words carry enough evidence, and enough more than those of the second.
 //
 // The languages of stemmers are recognised only because their neighbours are in languages.txt too: without
@@ -106,10 +106,13 @@ type script struct {
 // languages share; otherwise it is the code of the language, or empty for characters of no script.
 var scripts = [...]script{
 	{0x250, "Latn"}, {0x370, ""}, {0x400, "el"}, {0x530, "Cyrl"}, {0x590, "hy"}, {0x600, "Hebr"}, {0x780, "Arab"},
-	{0x7c0, "dv"}, {0x900, ""}, {0x980, "Deva"}, {0xa00, "bn"}, {0xa80, "pa"}, {0xb00, "gu"}, {0xb80, "or"}, {0xc00, "ta"},
-	{0xc80, "te"}, {0xd00, "kn"}, {0xd80, "ml"}, {0xe00, "si"}, {0xe80, "th"}, {0xf00, "lo"}, {0x1000, "bo"}, {0x10a0, "my"},
+	{0x7c0, "dv"}, {0x900, ""}, {0x980, "Deva"}, {0xa00, "bn"}, {0xa80, "pa"}, {0xb00, "gu"}, {0xb80, "or"},
+	{0xc00, "ta"},
+	{0xc80, "te"}, {0xd00, "kn"}, {0xd80, "ml"}, {0xe00, "si"}, {0xe80, "th"}, {0xf00, "lo"}, {0x1000, "bo"},
+	{0x10a0, "my"},
 	{0x1100, "ka"}, {0x1200, "ko"}, {0x13a0, "am"}, {0x1780, ""}, {0x1800, "km"}, {0x1e00, ""}, {0x1f00, "Latn"},
-	{0x2000, "el"}, {0x3040, ""}, {0x3100, "ja"}, {0x3130, ""}, {0x3190, "ko"}, {0x3400, ""}, {0xa000, "zh"}, {0xac00, ""},
+	{0x2000, "el"}, {0x3040, ""}, {0x3100, "ja"}, {0x3130, ""}, {0x3190, "ko"}, {0x3400, ""}, {0xa000, "zh"},
+	{0xac00, ""},
 	{0xd7b0, "ko"}, {0xf900, ""}, {0xfb00, "zh"}, {0xfb50, ""}, {0xfe00, "Arab"}, {0xfe70, ""}, {0xff00, "Arab"},
 	{0xff66, ""}, {0xffa0, "ja"}, {utf8.MaxRune + 1, ""},
 }

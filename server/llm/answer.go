@@ -194,10 +194,13 @@ func (e *events) next() ([]byte, error) {
 // unless the server takes them out: of DeepSeek, Qwen and others, Mistral, gpt-oss, Cohere, Kimi, Seed, MedGemma,
 // Sky-T1, Apertus and LongCat.
 var thoughtMarks = [...]struct{ begin, end string }{
-	{"<think>", "</think>"}, {"<thinking>", "</thinking>"}, {"<thought>", "</thought>"}, {"<reasoning>", "</reasoning>"},
-	{"[THINK]", "[/THINK]"}, {"<|channel|>analysis", "<|channel|>final<|message|>"}, {"<|channel|>commentary", "<|channel|>final<|message|>"},
+	{"<think>", "</think>"}, {"<thinking>", "</thinking>"}, {"<thought>", "</thought>"},
+	{"<reasoning>", "</reasoning>"},
+	{"[THINK]", "[/THINK]"}, {"<|channel|>analysis", "<|channel|>final<|message|>"},
+	{"<|channel|>commentary", "<|channel|>final<|message|>"},
 	{"<|START_THINKING|>", "<|END_THINKING|>"}, {"◁think▷", "◁/think▷"}, {"<seed:think>", "</seed:think>"},
-	{"<unused94>thought", "<unused95>"}, {"<|begin_of_thought|>", "<|end_of_thought|>"}, {"<|inner_prefix|>", "<|inner_suffix|>"},
+	{"<unused94>thought", "<unused95>"}, {"<|begin_of_thought|>", "<|end_of_thought|>"},
+	{"<|inner_prefix|>", "<|inner_suffix|>"},
 	{"<reflection>", "</reflection>"}, {"<longcat_think>", "</longcat_think>"}, {"<|begin_of_solution|>", ""},
 	{"<|start|>assistant", ""}, {"<|channel|>final<|message|>", ""}, {"<|START_RESPONSE|>", ""}, // before the reply
 }

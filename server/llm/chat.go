@@ -123,7 +123,8 @@ func refusedParameter(err error) uint32 {
 	switch {
 	case errors.Is(err, openai.ErrReasoningModelMaxTokensDeprecated):
 		return completionBound
-	case errors.Is(err, openai.ErrReasoningModelLimitationsOther), errors.Is(err, openai.ErrReasoningSamplingUnsupported):
+	case errors.Is(err, openai.ErrReasoningModelLimitationsOther),
+		errors.Is(err, openai.ErrReasoningSamplingUnsupported):
 		return noTemperature
 	case !errors.As(err, &refused):
 		return 0
@@ -176,7 +177,8 @@ func (c *chat) Stream(ctx context.Context, request Request, delta func(string) e
 	defer cancel()
 	limited, stop := context.WithCancelCause(limited)
 	defer stop(nil)
-	s := &streamed{delta: delta, pause: c.config.Pause, stop: stop, thinking: thinking{isBegun: c.beginsThinking.Load()}}
+	s := &streamed{delta: delta, pause: c.config.Pause, stop: stop,
+		thinking: thinking{isBegun: c.beginsThinking.Load()}}
 	attempts, err := c.call(limited, func(ctx context.Context) error {
 		return c.withFallbacks(request, true, func(form openai.ChatCompletionRequest) error {
 			response, err := c.post(ctx, chatPath, form, streamMedia)

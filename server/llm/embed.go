@@ -84,7 +84,8 @@ func RefusesText(err error) bool {
 		return false
 	}
 	switch known.Status {
-	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity, http.StatusInternalServerError:
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity,
+		http.StatusInternalServerError:
 		return true
 	}
 	return known.Kind == ErrUnusable

@@ -54,8 +54,8 @@ const (
 	streamMedia = "text/event-stream"
 )
 
-// post sends a request as JSON, or a GET without one, and returns an answer of the status 200, whose body is bounded and
-// closed by the caller. The error is an *Error without secrets, or the context's.
+// post sends a request as JSON, or a GET without one, and returns an answer of the status 200, whose body is bounded
+// and closed by the caller. The error is an *Error without secrets, or the context's.
 func (e *endpoint) post(ctx context.Context, path string, request any, accept string) (*http.Response, error) {
 	method, body := http.MethodGet, []byte(nil)
 	if request != nil {

@@ -23,7 +23,8 @@ func inEnglish(language string) float64 {
 	switch {
 	case language == "" || text.IsAmong(language, "und en"):
 		return 1
-	case text.IsAmong(language, "be bg mk ru sr uk ca cs da de es et fi fr hr hu it lt lv nb nl no pl pt ro sk sl sv tr"):
+	case text.IsAmong(language,
+		"be bg mk ru sr uk ca cs da de es et fi fr hr hu it lt lv nb nl no pl pt ro sk sl sv tr"):
 		return 0.4
 	}
 	return 0

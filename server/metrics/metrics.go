@@ -75,7 +75,8 @@ type Histogram struct {
 
 // Histogram creates a histogram with ascending bounds and at most three labels.
 func (r *Registry) Histogram(name, help string, bounds []float64, labels ...string) *Histogram {
-	h := &Histogram{prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: bounds}, labels),
+	h := &Histogram{prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: bounds},
+		labels),
 		newSeries(labels)}
 	r.MustRegister(h.vector)
 	return h

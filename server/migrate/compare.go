@@ -70,8 +70,8 @@ func (c *copying) compare(version string) error {
 	}
 	c.result.Documents, c.result.Chunks = there.Documents, there.Chunks
 	if here.Documents != there.Documents || here.Chunks != there.Chunks {
-		return fmt.Errorf("%w: %d documents with %d passages instead of %d with %d", fault.ErrDiffers, there.Documents, there.Chunks,
-			here.Documents, here.Chunks)
+		return fmt.Errorf("%w: %d documents with %d passages instead of %d with %d", fault.ErrDiffers, there.Documents,
+			there.Chunks, here.Documents, here.Chunks)
 	}
 	found := &c.result.Compared
 	for _, s := range c.samples {
@@ -83,15 +83,16 @@ func (c *copying) compare(version string) error {
 		found.SharedResults /= float64(found.Queries)
 	}
 	if 100*(found.Source-found.Target) > toleratedMisses*found.Queries {
-		return fmt.Errorf("%w: it finds %d of %d sampled documents among the first results, the library %d", fault.ErrDiffers, found.Target,
-			found.Queries, found.Source)
+		return fmt.Errorf("%w: it finds %d of %d sampled documents among the first results, the library %d",
+			fault.ErrDiffers, found.Target, found.Queries, found.Source)
 	}
 	return nil
 }
 
 // add searches both indexes for a sampled document.
 func (c *Comparison) add(ctx context.Context, s sample, from, to index.Snapshot) error {
-	query := index.Query{Text: s.query, Filter: index.Filter{Access: index.Everything()}, Limit: comparedHits, PerDocument: 1}
+	query := index.Query{Text: s.query, Filter: index.Filter{Access: index.Everything()}, Limit: comparedHits,
+		PerDocument: 1}
 	expected, expectedErr := from.Search(ctx, query)
 	got, err := to.Search(ctx, query)
 	if err := cmp.Or(expectedErr, err); err != nil {

@@ -211,7 +211,8 @@ func missing(there []string, documents []index.Document, after, last string) (go
 		if last != "" && id > last {
 			break
 		}
-		_, found := slices.BinarySearchFunc(documents, id, func(d index.Document, id string) int { return strings.Compare(d.ID, id) })
+		_, found := slices.BinarySearchFunc(documents, id,
+			func(d index.Document, id string) int { return strings.Compare(d.ID, id) })
 		if id > after && !found {
 			gone = append(gone, id)
 		}
@@ -317,9 +318,9 @@ func settle(ctx context.Context, target index.Index) error {
 // begun is the state of a part while it is copied.
 const begun = "begun"
 
-// Replace replaces a part of a library that is copied as a whole, such as the conversations of a tenant, and returns the
-// number of rows. fault.ErrInUse: others have changed it in the target since the last copy, which the documents of the
-// target remember by name.
+// Replace replaces a part of a library that is copied as a whole, such as the conversations of a tenant, and returns
+// the number of rows. fault.ErrInUse: others have changed it in the target since the last copy, which the documents of
+// the target remember by name.
 func Replace(ctx context.Context, documents index.Index, name string, to, from postgres.Copied) (rows int, err error) {
 	key := statePrefix + name
 	stored, err := documents.Cursors(ctx, key)

@@ -278,8 +278,8 @@ func chunkAt(places []wire.Span, at int) int {
 	return slices.IndexFunc(places, func(place wire.Span) bool { return at >= place[0] && at < place[1] })
 }
 
-// firstMark returns where the first mark in a range begins: what comes before it may be the end of another section. Without
-// one it is the beginning of the range.
+// firstMark returns where the first mark in a range begins: what comes before it may be the end of another section.
+// Without one it is the beginning of the range.
 func firstMark(marks []wire.Span, within wire.Span) (at int, found bool) {
 	i := slices.IndexFunc(marks, func(mark wire.Span) bool { return mark[0] >= within[0] && mark[0] < within[1] })
 	if i < 0 {

@@ -82,7 +82,8 @@ func (r *run) digestText(id string, most int) (found digest, err error) {
 	hash := sha256.New()
 	for more := true; more && found.passages <= most; {
 		from := found.passages
-		texts, err := r.snapshot.Texts(r.ctx, []index.Range{{DocumentID: id, From: from, To: from + wire.MaxChunksPerRequest - 1}}, r.Access)
+		texts, err := r.snapshot.Texts(r.ctx,
+			[]index.Range{{DocumentID: id, From: from, To: from + wire.MaxChunksPerRequest - 1}}, r.Access)
 		if err != nil {
 			return digest{}, fmt.Errorf("compare copies: %w", err)
 		}

@@ -195,7 +195,8 @@ func (r *run) mergeReply(name string, reply federatedReply, most int) string {
 			r.note(wire.NoteSourceFailed, "%s did not answer in time: its results are missing", name)
 			return name + ": no answer in time"
 		}
-		r.note(wire.NoteSourceFailed, "%s could not be searched%s: its results are missing", name, r.reason(" (", reply.err, ")"))
+		r.note(wire.NoteSourceFailed, "%s could not be searched%s: its results are missing", name,
+			r.reason(" (", reply.err, ")"))
 		return name + ": failed"
 	}
 	for _, n := range reply.response.Notes {
@@ -212,7 +213,8 @@ func (r *run) mergeReply(name string, reply federatedReply, most int) string {
 }
 
 // boundPassages returns the passages in scope that fit into most bytes; left counts those that do not.
-func boundPassages(name string, results []wire.SearchResult, within *index.Filter, most int) (list remoteList, left int) {
+func boundPassages(name string, results []wire.SearchResult, within *index.Filter,
+	most int) (list remoteList, left int) {
 	for _, result := range results {
 		if any := within.Any[field.Source]; len(any) > 0 && !slices.Contains(any, result.SourceType) ||
 			slices.Contains(within.None[field.Source], result.SourceType) {
@@ -286,7 +288,8 @@ func (r *run) fusedSections() ([]section, error) {
 		return sectionsOf(ranked, r.wanted()), nil
 	}
 	all := withRemote(ranked, r.remote)
-	return ensureShares(sectionsOf(all, r.wanted()), all, min(r.wanted(), maxSelected), federatedShare(lists, r.remote)), nil
+	return ensureShares(sectionsOf(all, r.wanted()), all, min(r.wanted(), maxSelected),
+		federatedShare(lists, r.remote)), nil
 }
 
 // onPage returns the passages of a page's documents that score as high as the best of each, or among the first
@@ -408,7 +411,8 @@ func (r *run) remoteResult(s section, citation int) wire.SearchResult {
 func describeRemote(p *remotePassage) wire.SearchResult {
 	shown := wire.SearchResult{
 		Title:      text.ClipTokens(oneLine(p.Title), titleTokens),
-		SourceType: text.ClipTokens(oneLine(p.SourceType), titleTokens), Content: text.ClipTokens(p.Content, passageTokens),
+		SourceType: text.ClipTokens(oneLine(p.SourceType), titleTokens),
+		Content:    text.ClipTokens(p.Content, passageTokens),
 	}
 	if p.UpdatedAt != nil && len(*p.UpdatedAt) <= len(time.RFC3339Nano) {
 		shown.UpdatedAt = p.UpdatedAt

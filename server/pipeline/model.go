@@ -83,7 +83,8 @@ func (r *run) ask(inquiries []inquiry, meanwhile func() error) (tally, error) {
 		}
 		calls.Go(guard.Func(func() {
 			replies[i], failures[i] = guard.Within(ctx, deadline, func(ctx context.Context) (llm.Reply, error) {
-				return r.Model.Complete(ctx, llm.Request{Messages: messages, MaxTokens: replyTokens, Purpose: q.purpose})
+				return r.Model.Complete(ctx,
+					llm.Request{Messages: messages, MaxTokens: replyTokens, Purpose: q.purpose})
 			})
 		}, func(err error) { failures[i] = err }))
 	}
@@ -110,7 +111,8 @@ func (r *run) use(inquiries []inquiry, replies []llm.Reply, failures []error) (t
 		}
 		t.count(q.purpose, err)
 		if err != nil && r.Log != nil {
-			r.Log.WarnContext(r.ctx, "model call failed", "purpose", q.purpose, "model", r.Model.Name(), guard.Attr(err))
+			r.Log.WarnContext(r.ctx, "model call failed", "purpose", q.purpose, "model", r.Model.Name(),
+				guard.Attr(err))
 		}
 	}
 	return t
@@ -134,8 +136,9 @@ func (t *tally) count(purpose string, err error) {
 // isLasting reports whether further calls in this search would likely fail in the same way.
 func isLasting(err error) bool {
 	var known *llm.Error
-	if errors.As(err, &known) && slices.Contains([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound},
-		known.Status) {
+	if errors.As(err, &known) &&
+		slices.Contains([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound},
+			known.Status) {
 		return true
 	}
 	return errors.Is(err, llm.ErrUnavailable) || errors.Is(err, llm.ErrBusy) || errors.Is(err, llm.ErrBudget) ||
@@ -267,7 +270,8 @@ func userTurns(s wire.SearchRequest) []string {
 	turns := []string{text.ClipTokens(s.Query, questionTokens)}
 	for i := lastOfUser(s.MessageHistory); i >= 0 && len(turns) < maxUserTurns; i-- {
 		m := s.MessageHistory[i]
-		if m.Type != llm.RoleUser || strings.TrimSpace(m.Message) == "" || len(turns) == 1 && sameQuery(m.Message, s.Query) {
+		if m.Type != llm.RoleUser || strings.TrimSpace(m.Message) == "" ||
+			len(turns) == 1 && sameQuery(m.Message, s.Query) {
 			continue
 		}
 		turns = append(turns, text.ClipTokens(m.Message, turnTokens))

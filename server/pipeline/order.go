@@ -9,9 +9,9 @@ import (
 )
 
 // inOrder returns the one order of passages that all pages of a question by relevance show: the documents that match,
-// each one that meaning or a model found before the first match that it outscores, and behind the last match the further
-// ones. The matches that are no candidates of a ranking follow the others as the index lists them, as far as the page
-// needs them.
+// each one that meaning or a model found before the first match that it outscores, and behind the last match the
+// further ones. The matches that are no candidates of a ranking follow the others as the index lists them, as far as
+// the page needs them.
 func (r *run) inOrder(lists []rankedList) ([]fusedChunk, error) {
 	ranked, err := r.latestFirst(fuse(lists))
 	if err != nil {

@@ -10,9 +10,10 @@ import (
 
 // Passages returns passages by their refs, in the order of the refs; adjacent ones are one result. Refs of what does
 // not exist, or what the caller may not see, are left out.
-func Passages(ctx context.Context, snapshot index.Snapshot, request Request, refs []string) (*wire.SearchResponse, error) {
-	r := &run{Request: request, ctx: ctx, snapshot: snapshot, response: &wire.SearchResponse{}, described: map[string]*index.Stored{},
-		found: make([]index.Result, 1)}
+func Passages(ctx context.Context, snapshot index.Snapshot, request Request,
+	refs []string) (*wire.SearchResponse, error) {
+	r := &run{Request: request, ctx: ctx, snapshot: snapshot, response: &wire.SearchResponse{},
+		described: map[string]*index.Stored{}, found: make([]index.Result, 1)}
 	wire.FillEmpty(r.response)
 	r.response.Searched = []string{request.Profile}
 	sections, err := r.sectionsNamed(refs)

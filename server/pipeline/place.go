@@ -73,7 +73,8 @@ func belowHeading(markdown, heading string) (below string, found bool) {
 		line := firstLine(markdown)
 		markdown = strings.TrimPrefix(markdown[len(line):], "\n")
 		underline := strings.TrimSpace(firstLine(markdown))
-		isHeading := strings.HasPrefix(strings.TrimLeft(line, " "), "#") || underline != "" && strings.Trim(underline, "=") == "" ||
+		isHeading := strings.HasPrefix(strings.TrimLeft(line, " "), "#") ||
+			underline != "" && strings.Trim(underline, "=") == "" ||
 			len(underline) > 1 && strings.Trim(underline, "-") == "" || strings.HasPrefix(line, "**") // over a message
 		if isHeading && strings.HasPrefix(text.Letters(line), wanted) {
 			return markdown, true

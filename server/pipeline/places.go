@@ -79,7 +79,8 @@ func placeLevel(all []index.ValueCount, within string) (level []index.ValueCount
 	case "":
 		for within == "" && len(level) == 1 && len(children[level[0].Value]) > 0 {
 			whole := level[0]
-			if level = children[whole.Value]; 10*level[0].Count <= 9*whole.Count { // a few files beside it divide nothing
+			// A few files beside it divide nothing.
+			if level = children[whole.Value]; 10*level[0].Count <= 9*whole.Count {
 				break
 			}
 		}

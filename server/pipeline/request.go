@@ -190,7 +190,8 @@ func longestFirst(a, b string) int { return len(b) - len(a) }
 // cutOnce removes the first spelling that is delimited by spaces.
 func cutOnce(text string, spellings ...string) string {
 	for i, spelling := range spellings {
-		spellings[i] = regexp.QuoteMeta(strings.ToValidUTF8(spelling, "\uFFFD")) // as the expression sees such bytes in text
+		// As the expression sees such bytes in text.
+		spellings[i] = regexp.QuoteMeta(strings.ToValidUTF8(spelling, "\uFFFD"))
 	}
 	const space = `[\s\pZ\v\x{85}]`
 	delimited := regexp.MustCompile("(?:^|" + space + ")(" + strings.Join(spellings, "|") + ")(?:$|" + space + ")")

@@ -162,12 +162,14 @@ type number struct{ value, start, end int }
 
 // numbersIn returns the whole numbers in a text that are not part of a word, a fraction or another number.
 func numbersIn(text string) []number {
-	joinedBefore, joinedAfter := regexp.MustCompile(`(?:[0-9]\.|[-A-Za-z])$`), regexp.MustCompile(`^(?:\.[0-9]|[A-Za-z])`)
+	joinedBefore, joinedAfter := regexp.MustCompile(`(?:[0-9]\.|[-A-Za-z])$`),
+		regexp.MustCompile(`^(?:\.[0-9]|[A-Za-z])`)
 	var numbers []number
 	for _, at := range regexp.MustCompile(`[0-9]+`).FindAllStringIndex(text, -1) {
 		start, end := at[0], at[1]
 		value, err := strconv.Atoi(text[start:end])
-		if err == nil && !joinedBefore.MatchString(text[max(0, start-2):start]) && !joinedAfter.MatchString(text[end:]) {
+		if err == nil && !joinedBefore.MatchString(text[max(0, start-2):start]) &&
+			!joinedAfter.MatchString(text[end:]) {
 			numbers = append(numbers, number{value, start, end})
 		}
 	}

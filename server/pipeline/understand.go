@@ -35,7 +35,8 @@ func (r *run) understand() error {
 		switch {
 		case r.Search.Instant || r.Search.WithoutModel():
 		case r.NoModelReason != "":
-			r.note(wire.NoteStageFailed, "the language model was not called (%s): the question was searched unchanged", r.NoModelReason)
+			r.note(wire.NoteStageFailed, "the language model was not called (%s): the question was searched unchanged",
+				r.NoModelReason)
 		case !r.Search.SkipQueryExpansion:
 			r.note(wire.NoteNoModel, "no language model is configured: the question was searched unchanged")
 		}
@@ -271,7 +272,8 @@ func parseKeywords(reply string) []string {
 	var queries []string
 	for _, line := range replyLines(reply) {
 		line = unquote(listMark().ReplaceAllString(line, ""))
-		if !isQuery(line, maxKeywordRunes) || slices.ContainsFunc(queries, func(q string) bool { return sameQuery(q, line) }) {
+		if !isQuery(line, maxKeywordRunes) ||
+			slices.ContainsFunc(queries, func(q string) bool { return sameQuery(q, line) }) {
 			continue
 		}
 		if queries = append(queries, line); len(queries) == maxKeywordQueries {

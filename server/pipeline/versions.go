@@ -94,11 +94,13 @@ func alikePairs(ranked []fusedChunk) (pairs [][2]string) {
 	return pairs
 }
 
-// versions returns two documents that were described before, the older one first, if they are versions of one; nil otherwise.
+// versions returns two documents that were described before, the older one first, if they are versions of one; nil
+// otherwise.
 func (r *run) versions(pair [2]string) (older, newer *index.Stored, err error) {
 	older, newer = r.described[pair[0]], r.described[pair[1]]
 	if older == nil || newer == nil || older.UpdatedAt.IsZero() || newer.UpdatedAt.IsZero() ||
-		older.UpdatedAt.Sub(newer.UpdatedAt).Abs() < versionAge || versionlessTitle(older.Title) != versionlessTitle(newer.Title) {
+		older.UpdatedAt.Sub(newer.UpdatedAt).Abs() < versionAge ||
+		versionlessTitle(older.Title) != versionlessTitle(newer.Title) {
 		return nil, nil, nil
 	}
 	if newer.UpdatedAt.Before(older.UpdatedAt) {
@@ -138,12 +140,14 @@ func triplesOf(chunks []index.Chunk) map[[3]string]bool {
 func versionlessTitle(title string) string {
 	words := wordsOf(title)
 	rest := slices.DeleteFunc(slices.Clone(words), func(word string) bool {
-		return strings.ContainsFunc(word, unicode.IsDigit) || text.IsAmong(word, `archive archived copy deprecated draft final
+		return strings.ContainsFunc(word, unicode.IsDigit) ||
+			text.IsAmong(word, `archive archived copy deprecated draft final
 			latest new obsolete of old outdated rev revised revision superseded updated v version`)
 	})
 	return cmp.Or(strings.Join(rest, " "), strings.Join(words, " "))
 }
 
 func wordsOf(s string) []string {
-	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	return strings.FieldsFunc(strings.ToLower(s),
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }

@@ -30,7 +30,8 @@ func (p *Pool) migrate(ctx context.Context, store string, migrations fs.FS) (new
 	if err != nil {
 		return 0, fmt.Errorf("read the migrations of %s: %w", store, err)
 	}
-	provider, err := goose.NewProvider("", p.db, migrations, goose.WithStore(versions), goose.WithDisableGlobalRegistry(true))
+	provider, err := goose.NewProvider("", p.db, migrations, goose.WithStore(versions),
+		goose.WithDisableGlobalRegistry(true))
 	if err != nil {
 		return 0, fmt.Errorf("read the migrations of %s: %w", store, err)
 	}
@@ -43,8 +44,8 @@ func (p *Pool) migrate(ctx context.Context, store string, migrations fs.FS) (new
 	case current > newest:
 		return 0, p.newer(current, newest)
 	case p.readOnly:
-		return 0, fmt.Errorf("open %s: %w, and %w: its tables must be migrated from version %d to %d first", p, fault.ErrReadOnly,
-			fault.ErrOlder, current, newest)
+		return 0, fmt.Errorf("open %s: %w, and %w: its tables must be migrated from version %d to %d first", p,
+			fault.ErrReadOnly, fault.ErrOlder, current, newest)
 	}
 	return newest, p.explain(p.underLock(ctx, func(conn *sql.Conn) error {
 		current, err := version(ctx, conn, store) // another process may have been faster
@@ -92,7 +93,8 @@ func (p *Pool) makeSchema(ctx context.Context, conn *sql.Conn) error {
 	}
 	statements := []string{
 		`CREATE TABLE IF NOT EXISTS store_schemas (store TEXT PRIMARY KEY, version BIGINT NOT NULL)`,
-		`CREATE TABLE IF NOT EXISTS store_changes (store TEXT, scope TEXT, changes BIGINT NOT NULL, PRIMARY KEY (store, scope))`,
+		`CREATE TABLE IF NOT EXISTS store_changes (store TEXT, scope TEXT, changes BIGINT NOT NULL,
+			PRIMARY KEY (store, scope))`,
 	}
 	if !exists { // a user without the right to create schemas can use one that exists
 		statements = append([]string{`CREATE SCHEMA "` + p.schema + `"`}, statements...)

@@ -182,7 +182,8 @@ func (db *DB) Close() error { return nil }
 
 // Version implements sqldb.DB, with one question to the server.
 func (db *DB) Version(ctx context.Context) (version sqldb.Version, ok bool) {
-	err := db.pool.db.QueryRowContext(ctx, "SELECT changes FROM store_changes WHERE store = ? AND scope = ?", db.store, db.scope).
+	err := db.pool.db.QueryRowContext(ctx, "SELECT changes FROM store_changes WHERE store = ? AND scope = ?",
+		db.store, db.scope).
 		Scan(&version.Number)
 	return version, err == nil || errors.Is(err, sql.ErrNoRows)
 }
@@ -202,7 +203,8 @@ func (p *Pool) connectError(err error) error {
 	case errors.As(err, &answer):
 		reason, remedy = answer.Message, cmp.Or(remedyOf(answer.Code), "look in the log of PostgreSQL")
 	case errors.As(err, &certificate), errors.As(err, &authority):
-		reason, remedy = rootOf(err).Error(), "use the name in the certificate, or name its authority with sslrootcert in directory.url"
+		reason, remedy = rootOf(err).Error(),
+			"use the name in the certificate, or name its authority with sslrootcert in directory.url"
 	case errors.As(err, &record), strings.Contains(err.Error(), "server refused TLS connection"):
 		reason, remedy = "the server does not use TLS", "enable TLS there, or set sslmode in directory.url"
 	case errors.Is(err, context.DeadlineExceeded) || pgconn.Timeout(err):
@@ -256,7 +258,8 @@ func (p *Pool) explain(err error) error {
 	var explained *fault.Repairable
 	if errors.As(err, &answer) && !errors.As(err, &explained) {
 		if remedy := remedyOf(answer.Code); remedy != "" {
-			err = &fault.Repairable{Doing: "use " + p.address, Reason: answer.Message, Remedy: remedy, Causes: []error{err}}
+			err = &fault.Repairable{Doing: "use " + p.address, Reason: answer.Message, Remedy: remedy,
+				Causes: []error{err}}
 		}
 	}
 	return sqldb.Explain(err)

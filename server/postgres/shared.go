@@ -34,7 +34,8 @@ func (p *Pool) Take(ctx context.Context, key string, most int, per time.Duration
 	const now = "(extract(epoch FROM now()) * 1000000)::BIGINT"
 	var ahead int64
 	// The second part is read before the first one changes the row; it is the answer if that does not.
-	err = p.db.QueryRowContext(ctx, `WITH taken AS (INSERT INTO rate_limits (key, even_at) VALUES (?1, `+now+` + ?2::BIGINT)
+	err = p.db.QueryRowContext(ctx,
+		`WITH taken AS (INSERT INTO rate_limits (key, even_at) VALUES (?1, `+now+` + ?2::BIGINT)
 		ON CONFLICT (key) DO UPDATE SET even_at = greatest(rate_limits.even_at, `+now+`) + ?2::BIGINT
 		WHERE greatest(rate_limits.even_at, `+now+`) + ?2::BIGINT - `+now+` <= ?3::BIGINT RETURNING 0::BIGINT AS ahead)
 		SELECT ahead FROM taken UNION ALL SELECT even_at + ?2::BIGINT - `+now+` FROM rate_limits
@@ -86,7 +87,8 @@ func (p *Pool) Lease(ctx context.Context, name string, do func(ctx context.Conte
 	holder := uuid.NewString()
 	for {
 		mine, err := p.extend(ctx, `INSERT INTO leases (name, holder, ends_at) VALUES (?1, ?2, now() + ?3::INTERVAL)
-			ON CONFLICT (name) DO UPDATE SET holder = ?2, ends_at = now() + ?3::INTERVAL WHERE leases.ends_at < now()`, name, holder)
+			ON CONFLICT (name) DO UPDATE SET holder = ?2, ends_at = now() + ?3::INTERVAL
+			WHERE leases.ends_at < now()`, name, holder)
 		if err != nil {
 			return fmt.Errorf("get the lease of %s: %w", name, err)
 		}
@@ -111,7 +113,8 @@ func (p *Pool) Lease(ctx context.Context, name string, do func(ctx context.Conte
 	<-renewing
 	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), connectTimeout)
 	defer cancel()
-	_, _ = p.db.ExecContext(after, "DELETE FROM leases WHERE name = ? AND holder = ?", name, holder) // or it ends by itself
+	// Or it ends by itself.
+	_, _ = p.db.ExecContext(after, "DELETE FROM leases WHERE name = ? AND holder = ?", name, holder)
 	return err
 }
 
@@ -127,7 +130,8 @@ func (p *Pool) renew(work context.Context, name, holder string, end context.Canc
 		}
 		begun := time.Now()
 		ctx, cancel := context.WithTimeout(work, leaseRenew)
-		mine, err := p.extend(ctx, "UPDATE leases SET ends_at = now() + ?3::INTERVAL WHERE name = ?1 AND holder = ?2", name, holder)
+		mine, err := p.extend(ctx, "UPDATE leases SET ends_at = now() + ?3::INTERVAL WHERE name = ?1 AND holder = ?2",
+			name, holder)
 		cancel()
 		switch {
 		case err == nil && mine:

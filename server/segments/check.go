@@ -176,7 +176,8 @@ func (c *checkRun) agreement(ctx context.Context) error {
 			return err
 		}
 		if found, err = c.disagreement(ctx); err != nil || found.none() {
-			c.note(index.Damage{Kind: index.DamagedDatabase, Reason: "an index of the database was wrong", Repaired: true})
+			c.note(index.Damage{Kind: index.DamagedDatabase, Reason: "an index of the database was wrong",
+				Repaired: true})
 			return err
 		}
 	}

@@ -83,8 +83,8 @@ type writableFile interface {
 // diskFiles keeps segments in a folder.
 type diskFiles struct {
 	folder string
-	// What segments are written through, so that tests can let it fail and see the order of what is done: a new file, and
-	// the names in a folder, which syncFolder makes durable.
+	// What segments are written through, so that tests can let it fail and see the order of what is done: a new file,
+	// and the names in a folder, which syncFolder makes durable.
 	createFile         func(path string) (writableFile, error)
 	syncFolder, remove func(path string) error
 }

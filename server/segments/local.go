@@ -155,7 +155,8 @@ func (l *Local) Embed(ctx context.Context, pass index.Embedding) error {
 }
 
 // Check implements index.Index: it checks the store and the segments, which are built again if they cannot be repaired.
-func (l *Local) Check(ctx context.Context, options index.CheckOptions, report func(done, total int)) ([]index.Damage, error) {
+func (l *Local) Check(ctx context.Context, options index.CheckOptions,
+	report func(done, total int)) ([]index.Damage, error) {
 	found, err := l.Store.Check(ctx, options, report)
 	if err != nil {
 		return found, err

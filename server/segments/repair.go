@@ -254,7 +254,8 @@ func (v *view) damage() (all []index.Damage) {
 	for _, p := range v.state.parts {
 		live += p.live()
 		if p.vectors != nil && p.vectors.file == nil {
-			all = append(all, index.Damage{Kind: index.DamagedVectors, ID: p.vectors.name, Reason: p.vectors.failed.Error()})
+			all = append(all,
+				index.Damage{Kind: index.DamagedVectors, ID: p.vectors.name, Reason: p.vectors.failed.Error()})
 		}
 	}
 	if v.state.lost == nil && live != v.Documents {

@@ -310,6 +310,6 @@ func refuseLoss(dir string) error {
 			}
 		}
 	}
-	return fmt.Errorf("%w: %s; %d documents were in it, among them %s", fault.ErrLost, filepath.Join(dir, databaseName), count,
-		strings.Join(some, ", "))
+	return fmt.Errorf("%w: %s; %d documents were in it, among them %s", fault.ErrLost,
+		filepath.Join(dir, databaseName), count, strings.Join(some, ", "))
 }

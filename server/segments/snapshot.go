@@ -173,7 +173,8 @@ func (s *snapshot) Suggest(ctx context.Context, prefix string, access index.Acce
 // Like implements index.Snapshot.
 func (s *snapshot) Like(ctx context.Context, id string, chunk int, access index.Access) (index.Likeness, error) {
 	return s.Likeness(ctx, id, chunk, access, func(text string) ([]string, error) {
-		return ask(ctx, s, func(searcher *lexical.Searcher) ([]string, error) { return searcher.RareWords(ctx, text, access) })
+		return ask(ctx, s,
+			func(searcher *lexical.Searcher) ([]string, error) { return searcher.RareWords(ctx, text, access) })
 	})
 }
 
@@ -272,8 +273,8 @@ func (x *Index) openView(ctx context.Context) (*view, error) {
 	return nil, fmt.Errorf("open the index: %w", failure)
 }
 
-// openSound opens a view, also for a repair: what is damaged is an error. A file that is missing has most likely just been
-// merged, and the next manifest names another. When the same manifest names it again it is lost.
+// openSound opens a view, also for a repair: what is damaged is an error. A file that is missing has most likely just
+// been merged, and the next manifest names another. When the same manifest names it again it is lost.
 func (x *Index) openSound(ctx context.Context) (*view, error) {
 	for before := int64(-1); ; {
 		opened, err := x.tryView(ctx)

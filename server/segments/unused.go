@@ -50,7 +50,8 @@ func (x *Index) dropUnusedVectors(ctx context.Context, model string) error {
 	for some := range slices.Chunk(others, dropAtOnce) {
 		if err == nil {
 			err = x.vectorStore.Change(ctx, func(tx *sqldb.Tx) {
-				sqldb.ExecList(tx, "DELETE FROM embeddings WHERE row IN (SELECT CAST(value AS BIGINT) FROM json_each(?))", some)
+				sqldb.ExecList(tx,
+					"DELETE FROM embeddings WHERE row IN (SELECT CAST(value AS BIGINT) FROM json_each(?))", some)
 			})
 		}
 	}

@@ -300,7 +300,8 @@ func (x *Index) repairVectors(ctx context.Context, suspects *damagedError) error
 		return err
 	}
 	for _, p := range parts {
-		if p.vectors == nil || !slices.Contains(suspects.files, p.vectors.name) && x.states.vectors.verify(p.vectors.name) == nil {
+		if p.vectors == nil ||
+			!slices.Contains(suspects.files, p.vectors.name) && x.states.vectors.verify(p.vectors.name) == nil {
 			continue
 		}
 		if err := x.refreshVectors(ctx, p.name); err != nil && !errors.Is(err, documents.ErrOvertaken) {

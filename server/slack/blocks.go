@@ -22,7 +22,8 @@ const tooDeep, tooLong = "\uE002", "\uE003"
 
 // textKeys are the members of blocks that people read, in their order on the screen. Others are looked at for blocks
 // only.
-var textKeys = strings.Fields(`author_name pretext header title label subtitle text description fields body content details
+var textKeys = strings.Fields(`author_name pretext header title label subtitle text description fields body content
+	details
 	elements items tasks rows value accessory blocks output hint alt_text footer`)
 
 // blocksOf returns the texts of blocks as Markdown, of kinds that are not known here as well.
@@ -68,7 +69,8 @@ func blockTexts(value any, names map[string]string, depth int) (texts []string) 
 	case "table", "data_table":
 		return tableRows(block["rows"], names, depth)
 	}
-	others := slices.DeleteFunc(slices.Sorted(maps.Keys(block)), func(key string) bool { return slices.Contains(textKeys, key) })
+	others := slices.DeleteFunc(slices.Sorted(maps.Keys(block)),
+		func(key string) bool { return slices.Contains(textKeys, key) })
 	for i, key := range slices.Concat(textKeys, others) {
 		if said := textIn(block, key); said != "" && key != "value" && i < len(textKeys) {
 			texts = append(texts, markdown(escape(said), names))
@@ -98,7 +100,8 @@ func listText(block map[string]any, names map[string]string, depth int) string {
 			mark = fmt.Sprintf("%d. ", i+1)
 		}
 		said := strings.Join(blockTexts(item, names, depth+1), "\n")
-		lines = append(lines, strings.Repeat("  ", int(min(max(indent, 0), 8)))+mark+strings.ReplaceAll(said, "\n", "\n  "))
+		lines = append(lines,
+			strings.Repeat("  ", int(min(max(indent, 0), 8)))+mark+strings.ReplaceAll(said, "\n", "\n  "))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -141,7 +144,8 @@ func inline(value any) string {
 		case "text":
 			style, _ := element["style"].(map[string]any)
 			for _, mark := range [...]struct{ name, sign string }{{"code", "`"}, {"strike", "~"}, {"bold", "*"}} {
-				if isOn, _ := style[mark.name].(bool); isOn && strings.TrimSpace(said) == said && !strings.Contains(said, "\n") {
+				if isOn, _ := style[mark.name].(bool); isOn && strings.TrimSpace(said) == said &&
+					!strings.Contains(said, "\n") {
 					said = mark.sign + said + mark.sign
 				}
 			}
@@ -157,7 +161,8 @@ func inline(value any) string {
 		case "emoji":
 			return ":" + escape(textIn(element, "name")) + ":"
 		}
-		for _, key := range [...]string{"fallback", "value", "title", "name", "url"} { // a date, a colour, and what there will be
+		// A date, a colour, and what there will be.
+		for _, key := range [...]string{"fallback", "value", "title", "name", "url"} {
 			said = cmp.Or(said, escape(textIn(element, key)))
 		}
 		return said
@@ -175,7 +180,8 @@ func plainInline(value any) string {
 // once; what programs write has another text for notifications.
 func withBlocks(said string, blocks []string) []string {
 	inText := wordSet(said)
-	fresh := slices.DeleteFunc(slices.Clone(blocks), func(block string) bool { return said != "" && repeats(block, inText) })
+	fresh := slices.DeleteFunc(slices.Clone(blocks),
+		func(block string) bool { return said != "" && repeats(block, inText) })
 	switch {
 	case len(fresh) == 0:
 		return []string{said}

@@ -53,7 +53,8 @@ func isDay(file string) bool {
 // IsExport reports whether a folder with entries, of which folders have a slash at the end, is an export: it has
 // users.json, a list of channels, and messages of a day in a folder.
 func IsExport(folder fs.FS, entries []string) bool {
-	if !slices.Contains(entries, usersFile) || !slices.ContainsFunc(entries, func(name string) bool { return exportLists[name] }) {
+	if !slices.Contains(entries, usersFile) ||
+		!slices.ContainsFunc(entries, func(name string) bool { return exportLists[name] }) {
 		return false
 	}
 	for _, name := range entries {
@@ -93,8 +94,8 @@ type Conversation struct {
 	thread bool
 }
 
-// Message is a message of a conversation, its text in Markdown. Link is empty where the export does not show the address
-// of the workspace.
+// Message is a message of a conversation, its text in Markdown. Link is empty where the export does not show the
+// address of the workspace.
 type Message struct {
 	At     time.Time
 	Author Person
@@ -139,8 +140,8 @@ type exportChannel struct {
 	Members   []string `json:"members"`
 }
 
-// OpenExport reads the lists of an export, and looks through its messages for who wrote them. read returns the content of a
-// file, by its name from the export's folder. What of the lists cannot be read, Conversations reports.
+// OpenExport reads the lists of an export, and looks through its messages for who wrote them. read returns the content
+// of a file, by its name from the export's folder. What of the lists cannot be read, Conversations reports.
 func OpenExport(read func(name string) ([]byte, error), names []string) *Export {
 	e := &Export{LeaveOut: func(string, error) {}, read: read,
 		names: map[string]string{}, people: map[string]Person{}, byName: map[string]*Channel{}, hosts: map[string]int{}}
@@ -170,12 +171,13 @@ func (e *Export) note(err error) {
 }
 
 func (e *Export) addUser(user exportUser) {
-	p := Person{plain(cmp.Or(user.Profile.RealName, user.RealName, user.Profile.DisplayName, user.Name, user.ID)), user.Profile.Email}
+	p := Person{plain(cmp.Or(user.Profile.RealName, user.RealName, user.Profile.DisplayName, user.Name, user.ID)),
+		user.Profile.Email}
 	e.people[user.ID], e.names[user.ID] = p, p.Name
 }
 
-// survey looks through a day for the address of the workspace, and for the names of people of other workspaces, who are in
-// no list.
+// survey looks through a day for the address of the workspace, and for the names of people of other workspaces, who are
+// in no list.
 func (e *Export) survey(name string) {
 	learn := func(id, name string) {
 		if _, known := e.people[id]; !known && id != "" && name != "" {
@@ -206,7 +208,8 @@ func (e *Export) survey(name string) {
 	})
 }
 
-// each calls use with each object of a list. The error counts the entries that are none, after use was called with the others.
+// each calls use with each object of a list. The error counts the entries that are none, after use was called with the
+// others.
 func each[T any](e *Export, name string, use func(T)) error {
 	data, err := e.read(name)
 	if err != nil {
@@ -240,7 +243,8 @@ func (e *Export) addChannel(list string, listed exportChannel) {
 	if list == "channels.json" && listed.Name != "" {
 		e.names[listed.ID] = plain(listed.Name)
 	}
-	c := &Channel{ID: listed.ID, Name: "#" + plain(cmp.Or(listed.Name, listed.ID)), Private: listed.IsPrivate || list != "channels.json"}
+	c := &Channel{ID: listed.ID, Name: "#" + plain(cmp.Or(listed.Name, listed.ID)),
+		Private: listed.IsPrivate || list != "channels.json"}
 	for _, id := range listed.Members {
 		if p, known := e.people[id]; known && c.Private {
 			c.Members = append(c.Members, p)
@@ -275,7 +279,8 @@ func (e *Export) channel(folder string) *Channel {
 // Conversations yields the conversations of the named files, which InExport accepts, channel by channel, and what
 // cannot be read.
 func (e *Export) Conversations(names []string) iter.Seq2[Conversation, error] {
-	days := slices.DeleteFunc(slices.Sorted(slices.Values(names)), func(name string) bool { return path.Dir(name) == "." })
+	days := slices.DeleteFunc(slices.Sorted(slices.Values(names)),
+		func(name string) bool { return path.Dir(name) == "." })
 	return func(yield func(Conversation, error) bool) {
 		for _, err := range e.problems {
 			if !yield(Conversation{}, err) {
@@ -371,7 +376,8 @@ func (r *channelReader) day(name string) bool {
 // isNotice reports whether an entry is not a message of a person or a program.
 func isNotice(m exportMessage) bool {
 	switch m.Subtype {
-	case "channel_join", "channel_leave", "group_join", "group_leave", "tombstone", "message_changed", "message_deleted":
+	case "channel_join", "channel_leave", "group_join", "group_leave", "tombstone", "message_changed",
+		"message_deleted":
 		return true
 	}
 	return m.Hidden || m.Type != "message" && m.Type != ""
@@ -384,8 +390,8 @@ func (e *Export) message(channel *Channel, m exportMessage) (message Message, ok
 	}
 	author := e.people[m.User]
 	if author.Name == "" {
-		author.Name = cmp.Or(plain(cmp.Or(m.UserProfile.RealName, m.UserProfile.DisplayName, m.UserProfile.Name, m.Username,
-			m.BotProfile.Name, m.User)), "somebody")
+		author.Name = cmp.Or(plain(cmp.Or(m.UserProfile.RealName, m.UserProfile.DisplayName, m.UserProfile.Name,
+			m.Username, m.BotProfile.Name, m.User)), "somebody")
 	}
 	message = Message{At: at, Author: author, Text: e.text(m), Link: e.permalink(channel, m)}
 	message.summary = e.summaryOf(cmp.Or(m.Text, escape(message.Text)), author)
@@ -442,7 +448,8 @@ func (r *channelReader) emit(c Conversation) bool {
 	return true
 }
 
-// daysOf returns the days of messages in UTC, as their times are shown: the days of an export's files are in another zone.
+// daysOf returns the days of messages in UTC, as their times are shown: the days of an export's files are in another
+// zone.
 func daysOf(messages []Message) string {
 	first := messages[0].At.UTC().Format(time.DateOnly)
 	if last := messages[len(messages)-1].At.UTC().Format(time.DateOnly); last != first {

@@ -45,8 +45,9 @@ func resultsOf(messages []slack.SearchMessage, q query) []wire.SearchResult {
 		author := cmp.Or(plain(m.Username), plain(m.User), "somebody")
 		stamp := at.Format(time.RFC3339)
 		result := wire.SearchResult{
-			Title: channelOf(m) + " · " + author, Content: searchedText(m, known), Link: linkOf(m.Permalink), SourceType: sourceType,
-			UpdatedAt: &stamp, DocumentID: "slack:" + m.Channel.ID + ":" + m.Timestamp, ChunkCount: 1,
+			Title: channelOf(m) + " · " + author, Content: searchedText(m, known), Link: linkOf(m.Permalink),
+			SourceType: sourceType,
+			UpdatedAt:  &stamp, DocumentID: "slack:" + m.Channel.ID + ":" + m.Timestamp, ChunkCount: 1,
 			DocumentType: documentType, Place: placeOf(m), Authors: []string{author},
 			Metadata: map[string]wire.Metadata{ChannelKey: wire.One(strings.TrimPrefix(channelOf(m), "#"))},
 		}
@@ -100,11 +101,14 @@ func (q query) admits(m slack.SearchMessage, at time.Time) bool {
 		return false
 	}
 	for id, has := range map[field.ID]func(asked string) bool{
-		field.Author: func(asked string) bool { return strings.EqualFold(asked, m.User) || sameName(asked, m.Username) },
-		field.Tag:    func(asked string) bool { return strings.EqualFold(channelIn(asked), m.Channel.Name) },
-		field.Place:  func(asked string) bool { return field.Of(field.Place).Matches(placeOf(m), asked) },
+		field.Author: func(asked string) bool {
+			return strings.EqualFold(asked, m.User) || sameName(asked, m.Username)
+		},
+		field.Tag:   func(asked string) bool { return strings.EqualFold(channelIn(asked), m.Channel.Name) },
+		field.Place: func(asked string) bool { return field.Of(field.Place).Matches(placeOf(m), asked) },
 	} {
-		if only := q.only[id]; len(only) > 0 && !slices.ContainsFunc(only, has) || slices.ContainsFunc(q.never[id], has) {
+		if only := q.only[id]; len(only) > 0 && !slices.ContainsFunc(only, has) ||
+			slices.ContainsFunc(q.never[id], has) {
 			return false
 		}
 	}
@@ -135,7 +139,8 @@ func timeOf(ts string) (time.Time, bool) {
 
 func linkOf(permalink string) *string {
 	u, err := url.Parse(permalink)
-	if err != nil || len(permalink) > maxLink || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
+	if err != nil || len(permalink) > maxLink || u.Host == "" || u.User != nil ||
+		u.Scheme != "https" && u.Scheme != "http" {
 		return nil
 	}
 	link := u.String()
@@ -178,11 +183,12 @@ func clipped(said string) string {
 	return said
 }
 
-// attachmentOf returns the texts of an attachment: the old form of blocks, or a link's preview. Its text for notifications
-// counts where there is no other.
+// attachmentOf returns the texts of an attachment: the old form of blocks, or a link's preview. Its text for
+// notifications counts where there is no other.
 func attachmentOf(a map[string]any, known map[string]string) []string {
 	title := linked(plain(textIn(a, "title")), textIn(a, "title_link"))
-	texts := []string{plain(textIn(a, "author_name")), markdown(textIn(a, "pretext"), known), title, markdown(textIn(a, "text"), known)}
+	texts := []string{plain(textIn(a, "author_name")), markdown(textIn(a, "pretext"), known), title,
+		markdown(textIn(a, "text"), known)}
 	fields, _ := a["fields"].([]any)
 	for _, field := range fields {
 		if field, isField := field.(map[string]any); isField {
@@ -222,7 +228,8 @@ var (
 
 // emphasis matches text between marks that are not inside words.
 func emphasis(mark rune) *regexp.Regexp {
-	return regexp.MustCompile(strings.ReplaceAll(`(?m)(^|[^\pL\pN])\M([^\sM]|[^\sM].*?\S)\M($|[^\pL\pN])`, "M", string(mark)))
+	return regexp.MustCompile(strings.ReplaceAll(`(?m)(^|[^\pL\pN])\M([^\sM]|[^\sM].*?\S)\M($|[^\pL\pN])`, "M",
+		string(mark)))
 }
 
 // markdown converts Slack's mrkdwn to Markdown: *bold*, ~struck~, <https://example.com|a link>, <@U1>, &lt;. names has
@@ -310,7 +317,8 @@ func link(target, label string) string {
 		return cmp.Or(label, target)
 	}
 	target = strings.NewReplacer("(", "%28", ")", "%29", " ", "%20", "<", "%3C", ">", "%3E", "\n", "").Replace(target)
-	if bare := strings.NewReplacer("https://", "", "http://", ""); label == "" || bare.Replace(label) == bare.Replace(target) {
+	if bare := strings.NewReplacer("https://", "", "http://", ""); label == "" ||
+		bare.Replace(label) == bare.Replace(target) {
 		return target
 	}
 	return "[" + strings.NewReplacer("[", "(", "]", ")", "\n", " ").Replace(label) + "](" + target + ")"

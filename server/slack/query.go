@@ -38,7 +38,8 @@ type query struct {
 
 // count returns how many messages to request.
 func (q query) count() int {
-	if filters := append(q.only[:], q.never[:]...); q.since.IsZero() && q.until.IsZero() && len(slices.Concat(filters...)) == 0 {
+	if filters := append(q.only[:], q.never[:]...); q.since.IsZero() && q.until.IsZero() &&
+		len(slices.Concat(filters...)) == 0 {
 		return wanted
 	}
 	return wantedFiltered
@@ -70,7 +71,8 @@ func queryOf(request wire.SearchRequest) (q query, inScope bool) {
 	}
 	if request.TimeCutoff != nil {
 		q.since = request.TimeCutoff.Time
-		filters = append(filters, "after:"+day(q.since, -2)) // Slack excludes the day itself, which starts earlier elsewhere
+		// Slack excludes the day itself, which starts earlier elsewhere.
+		filters = append(filters, "after:"+day(q.since, -2))
 	}
 	if request.TimeUntil != nil {
 		q.until = request.TimeUntil.Time

@@ -63,8 +63,9 @@ func New(options Options) *Source {
 	if options.Now == nil {
 		options.Now = time.Now
 	}
-	return &Source{options: options, http: &doer{agent: options.UserAgent, client: http.Client{Transport: options.Transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}}
+	return &Source{options: options,
+		http: &doer{agent: options.UserAgent, client: http.Client{Transport: options.Transport,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}}
 }
 
 // Name implements pipeline.Federated.
@@ -260,7 +261,8 @@ func unreachable(cause error) *Error {
 }
 
 func badStatus(status int) *Error {
-	e := &Error{Kind: Unusable, Problem: fmt.Sprintf("Slack answered HTTP %d", status), Fix: "correct or remove server_url"}
+	e := &Error{Kind: Unusable, Problem: fmt.Sprintf("Slack answered HTTP %d", status),
+		Fix: "correct or remove server_url"}
 	switch status / 100 {
 	case 3:
 		e.Problem += ", a redirect, which is not followed"
@@ -294,7 +296,8 @@ func refusal(said slack.SlackErrorResponse) *Error {
 	case "internal_error", "fatal_error", "service_unavailable", "request_timeout", "team_added_to_org":
 		e.Kind, e.Problem, e.Fix = Unusable, "Slack failed ("+code+")", "try again later"
 	default:
-		e.Kind, e.Problem, e.Fix = Refused, "Slack refuses the search ("+code+")", "change the query, or search without Slack"
+		e.Kind, e.Problem, e.Fix = Refused, "Slack refuses the search ("+code+")",
+			"change the query, or search without Slack"
 	}
 	return e
 }

@@ -169,9 +169,9 @@ func run(db DB, t *Tx, change func(*Tx)) error {
 	return t.err
 }
 
-// Tx is a transaction of Lazy.Update or UpdateWhole. Its first error ends it: the statements that follow are not run and
-// leave their destinations as they are, and the update rolls back and returns that error. So a change needs no check
-// behind each statement, but must not have effects outside of the transaction.
+// Tx is a transaction of Lazy.Update or UpdateWhole. Its first error ends it: the statements that follow are not run
+// and leave their destinations as they are, and the update rolls back and returns that error. So a change needs no
+// check behind each statement, but must not have effects outside of the transaction.
 type Tx struct {
 	ctx    context.Context
 	within context.Context // of statements
@@ -281,7 +281,8 @@ func (t *Tx) Texts(query string, args ...any) (texts []string) {
 }
 
 // List returns the rows of a query like Select. doing begins its errors.
-func List[T any](ctx context.Context, open Lazy, doing string, columns func(*T) []any, query string, args ...any) ([]T, error) {
+func List[T any](ctx context.Context, open Lazy, doing string, columns func(*T) []any, query string,
+	args ...any) ([]T, error) {
 	db, err := open(ctx, false)
 	if err != nil {
 		return nil, err
@@ -301,7 +302,8 @@ func ListByID[T any](ctx context.Context, open Lazy, doing string, columns func(
 		id  int
 		row T
 	}
-	rows, err := List(ctx, open, doing, func(n *numbered) []any { return append([]any{&n.id}, columns(&n.row)...) }, query, args...)
+	rows, err := List(ctx, open, doing, func(n *numbered) []any { return append([]any{&n.id}, columns(&n.row)...) },
+		query, args...)
 	groups := map[int][]T{}
 	for _, n := range rows {
 		groups[n.id] = append(groups[n.id], n.row)

@@ -2,12 +2,13 @@
 // and PostgreSQL, which package postgres opens. A store has one implementation. Only its migrations are per dialect;
 // its statements use SQLite's parameters (? or ?1, ?2, …) and what both dialects know:
 //
-//   - TRUE and FALSE, IS NOT DISTINCT FROM, ON CONFLICT with the columns where rows are updated, an alias for every query
-//     in FROM. Not: rowid, max with two arguments, unixepoch, INSERT OR IGNORE.
-//   - A parameter has one type, that of its first use: id = ?1 OR ?1 = 0, not ?1 IN (0, id). Arithmetic with nothing but
-//     parameters has none: do it in Go, or cast.
+//   - TRUE and FALSE, IS NOT DISTINCT FROM, ON CONFLICT with the columns where rows are updated, an alias for every
+//     query in FROM. Not: rowid, max with two arguments, unixepoch, INSERT OR IGNORE.
+//   - A parameter has one type, that of its first use: id = ?1 OR ?1 = 0, not ?1 IN (0, id). Arithmetic with nothing
+//     but parameters has none: do it in Go, or cast.
 //   - json_each(?) for a list, whose values are text in PostgreSQL: SELECT CAST(value AS BIGINT) FROM json_each(?).
-//   - Times are Micros and JSON is text in both. In PostgreSQL, text that is compared or sorted has COLLATE "C", as in SQLite.
+//   - Times are Micros and JSON is text in both. In PostgreSQL, text that is compared or sorted has COLLATE "C", as in
+//     SQLite.
 //   - In a transaction, the rows of a query are closed before the next statement.
 package sqldb
 

@@ -122,8 +122,8 @@ func repairSchema(ctx context.Context, path string, schema *DB) error {
 		if err := row.Scan(&name, &text); err != nil {
 			return err
 		}
-		_, err := damaged.ExecContext(ctx, "UPDATE sqlite_schema SET type = 'table', tbl_name = name, sql = ? WHERE name = ?",
-			text, name)
+		_, err := damaged.ExecContext(ctx,
+			"UPDATE sqlite_schema SET type = 'table', tbl_name = name, sql = ? WHERE name = ?", text, name)
 		return err
 	}, "SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND sql IS NOT NULL")
 }

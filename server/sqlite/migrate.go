@@ -171,8 +171,8 @@ func (db *DB) lack(migration string) bool {
 			db.missing = append(db.missing, "CREATE TEMP TABLE "+rest)
 		case added != nil:
 			db.lackColumn(added[1], cmp.Or(added[3], "NULL")+" AS "+added[2], statement)
-		case statement == "" || strings.HasPrefix(statement, "CREATE INDEX ") || strings.HasPrefix(statement, "CREATE UNIQUE INDEX ") ||
-			strings.HasPrefix(statement, "DROP INDEX "):
+		case statement == "" || strings.HasPrefix(statement, "CREATE INDEX ") ||
+			strings.HasPrefix(statement, "CREATE UNIQUE INDEX ") || strings.HasPrefix(statement, "DROP INDEX "):
 		default:
 			return false
 		}

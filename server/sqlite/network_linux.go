@@ -65,6 +65,7 @@ func fuseName(mounts io.Reader, major, minor uint32) string {
 }
 
 func remoteFUSE(kind string) bool {
-	return text.IsAmong(kind, `sshfs s3fs rclone gcsfuse goofys mount-s3 blobfuse2 glusterfs ceph-fuse davfs curlftpfs juicefs
+	return text.IsAmong(kind,
+		`sshfs s3fs rclone gcsfuse goofys mount-s3 blobfuse2 glusterfs ceph-fuse davfs curlftpfs juicefs
 		mfs smbnetfs seaweedfs`)
 }

@@ -76,8 +76,8 @@ type DB struct {
 }
 
 // Open opens a database and migrates its schema. Errors: fault.ErrNewer, fault.ErrBusy, fault.ErrNetworkFileSystem,
-// fault.ErrOlder if a read-only database needs a migration that does more than add tables and columns, fault.ErrDamaged,
-// and fs.ErrNotExist for a missing file that is opened read-only.
+// fault.ErrOlder if a read-only database needs a migration that does more than add tables and columns,
+// fault.ErrDamaged, and fs.ErrNotExist for a missing file that is opened read-only.
 func Open(ctx context.Context, options Options) (*DB, error) {
 	if options.BusyTimeout == 0 {
 		options.BusyTimeout = DefaultBusyTimeout
@@ -180,7 +180,8 @@ func (db *DB) begin(ctx context.Context, conn *sql.Conn) (tx *sql.Tx, err error)
 		tx, err = conn.BeginTx(ctx, nil)
 		return sqldb.Explain(err)
 	})
-	if err == nil && db.InMemory() { // a commit waits for readers, which one to a file does not, and cannot be tried again
+	// A commit waits for readers, which one to a file does not, and cannot be tried again.
+	if err == nil && db.InMemory() {
 		if err = setBusyTimeout(ctx, tx, db.busyTimeout); err != nil {
 			_ = tx.Rollback()
 		}
@@ -282,7 +283,8 @@ func (db *DB) connect(name string, options Options, immutable bool) (err error) 
 	// writable_schema makes a truncated file readable.
 	reader := url.Values{"_query_only": {"1"}, "_pragma": {"temp_store(MEMORY)", "writable_schema(1)"}}
 	writer := url.Values{"_foreign_keys": {"1"}, "_synchronous": {"FULL"}, "_txlock": {"immediate"},
-		"_pragma": {"temp_store(MEMORY)", fmt.Sprintf("cache_size(-%d)", writerCacheKB), "fullfsync(1)", "checkpoint_fullfsync(1)"}}
+		"_pragma": {"temp_store(MEMORY)", fmt.Sprintf("cache_size(-%d)", writerCacheKB), "fullfsync(1)",
+			"checkpoint_fullfsync(1)"}}
 	for _, parameters := range []url.Values{reader, writer} {
 		parameters.Set("_busy_timeout", strconv.FormatInt(options.BusyTimeout.Milliseconds(), 10))
 		switch {

@@ -55,8 +55,8 @@ type driverConnection interface {
 // mostIdle bounds the statements that a connection keeps. The program has about as many.
 const mostIdle = 200
 
-// connection keeps the statements that it has prepared, because SQLite parses most of them for longer than it runs them.
-// SQLite itself prepares one again after the schema has changed.
+// connection keeps the statements that it has prepared, because SQLite parses most of them for longer than it runs
+// them. SQLite itself prepares one again after the schema has changed.
 type connection struct {
 	driverConnection
 	idle map[string]*statement // by their text

@@ -72,7 +72,8 @@ func ParseURL(address string) (c Cluster, err error) {
 		name, port, err := net.SplitHostPort(host)
 		number, wrong := strconv.Atoi(port)
 		if err != nil || name == "" || strings.ContainsAny(name, "/@") || wrong != nil || number < 1 || number > 65535 {
-			return Cluster{}, fmt.Errorf("has a host that is not HOST:PORT: %q", host[strings.LastIndexByte(host, '@')+1:])
+			return Cluster{}, fmt.Errorf("has a host that is not HOST:PORT: %q",
+				host[strings.LastIndexByte(host, '@')+1:])
 		}
 		c.Hosts = append(c.Hosts, host)
 	}
@@ -216,7 +217,8 @@ func (c *client) rest(ctx context.Context, method, path string, in, out any) err
 			return fmt.Errorf("call Weaviate: %w", err)
 		}
 	}
-	return patiently(ctx, c.patience, func(ctx context.Context) error { return c.anywhere(ctx, method, path, body, out) })
+	return patiently(ctx, c.patience,
+		func(ctx context.Context) error { return c.anywhere(ctx, method, path, body, out) })
 }
 
 // anywhere makes a REST call on the host that answered last.
@@ -268,7 +270,8 @@ func (c *client) once(ctx context.Context, host, method, path string, body []byt
 
 // repairable is a failure of a cluster that its administrator can repair.
 func repairable(doing, reason, remedy string, err error) error {
-	failed := &fault.Repairable{Doing: doing, Reason: reason, Remedy: remedy, Causes: []error{fault.ErrEngineUnavailable}}
+	failed := &fault.Repairable{Doing: doing, Reason: reason, Remedy: remedy,
+		Causes: []error{fault.ErrEngineUnavailable}}
 	if !errors.Is(err, context.DeadlineExceeded) { // of one call, not of the request
 		failed.Causes = append(failed.Causes, err)
 	}
@@ -294,8 +297,9 @@ func notFound(err error) bool {
 // rejected reports whether an answer says that this very call cannot succeed.
 func rejected(err error) bool {
 	var answer *httpError
-	return errors.As(err, &answer) && (answer.code == http.StatusNotFound || answer.code == http.StatusUnprocessableEntity ||
-		answer.code == http.StatusBadRequest)
+	return errors.As(err, &answer) &&
+		(answer.code == http.StatusNotFound || answer.code == http.StatusUnprocessableEntity ||
+			answer.code == http.StatusBadRequest)
 }
 
 // transient reports whether the same call may succeed later, or on another host.
@@ -323,7 +327,8 @@ func explain(ctx context.Context, doing string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case ctx.Err() != nil && (errors.Is(ctx.Err(), context.Canceled) || errors.Is(err, ctx.Err()) || status.Code(err) == codes.DeadlineExceeded):
+	case ctx.Err() != nil && (errors.Is(ctx.Err(), context.Canceled) || errors.Is(err, ctx.Err()) ||
+		status.Code(err) == codes.DeadlineExceeded):
 		return ctx.Err() // an earlier failure says more than that time is up
 	case errors.As(err, &known), errors.Is(err, ErrSchema), errors.Is(err, fault.ErrUnavailable):
 		return err
@@ -371,7 +376,8 @@ func reasonOf(err error) string {
 		}
 	}
 	for _, known := range []struct{ text, reason string }{
-		{"first record does not look like a TLS handshake", tlsExpected}, {"server gave HTTP response to HTTPS client", tlsExpected},
+		{"first record does not look like a TLS handshake", tlsExpected},
+		{"server gave HTTP response to HTTPS client", tlsExpected},
 		{"HTTP request to an HTTPS server", tlsNeeded}, {"malformed HTTP response", tlsNeeded},
 		{"deadline exceeded", "no answer in time"}, {"i/o timeout", "no answer in time"},
 	} {

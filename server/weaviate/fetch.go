@@ -306,7 +306,8 @@ func (r *reach) load(ids []string) error {
 }
 
 // analysed returns the segments of documents that access admits.
-func (s *snapshot) analysed(ctx context.Context, ids []string, access index.Access) (map[string]*segment.Reader, error) {
+func (s *snapshot) analysed(ctx context.Context, ids []string,
+	access index.Access) (map[string]*segment.Reader, error) {
 	versions, err := s.Versions(ctx, ids, access)
 	if err != nil {
 		return nil, err
@@ -393,7 +394,8 @@ func (r *reach) warm(query *index.Query) error {
 // bm25 is a search for passages with any of some terms.
 func bm25(terms []string, filter []*pb.Filters, limit int) *pb.SearchRequest {
 	terms = slices.Compact(slices.Sorted(slices.Values(terms)))
-	return &pb.SearchRequest{Bm25Search: &pb.BM25{Query: strings.ToValidUTF8(strings.Join(terms, " "), "\uFFFD"), Properties: []string{propText}},
+	return &pb.SearchRequest{Bm25Search: &pb.BM25{Query: strings.ToValidUTF8(strings.Join(terms, " "), "\uFFFD"),
+		Properties: []string{propText}},
 		Filters: all(filter...), Limit: uint32(limit)}
 }
 

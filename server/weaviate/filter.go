@@ -59,7 +59,8 @@ const (
 
 // rights admits what access may see.
 func rights(access index.Access) *pb.Filters {
-	shown := &pb.Filters{Operator: pb.Filters_OPERATOR_EQUAL, Target: on(propHidden), TestValue: &pb.Filters_ValueBoolean{}}
+	shown := &pb.Filters{Operator: pb.Filters_OPERATOR_EQUAL, Target: on(propHidden),
+		TestValue: &pb.Filters_ValueBoolean{}}
 	if access.All {
 		return shown
 	}
@@ -143,8 +144,8 @@ func times(f *index.Filter) *pb.Filters {
 	return all(dated...)
 }
 
-// variants returns the whole filter, and with counted the same without each of its fields: what must be found to count the
-// values of that field.
+// variants returns the whole filter, and with counted the same without each of its fields: what must be found to count
+// the values of that field.
 func variants(f *index.Filter, counted bool) [][]*pb.Filters {
 	parts := filterOf(f)
 	list := [][]*pb.Filters{parts.without(-1)}

@@ -188,7 +188,8 @@ func (f *filling) step(first bool) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	nodes = slices.DeleteFunc(nodes, func(node string) bool { return replicas[node] < from || replicas[node] >= changes.Last })
+	nodes = slices.DeleteFunc(nodes,
+		func(node string) bool { return replicas[node] < from || replicas[node] >= changes.Last })
 	ok, err := f.Advance(f.ctx, name, f.holder, &changes, refused, nodes, time.Now().Add(leaseTime))
 	if changes.Left == 0 {
 		f.whole.Store(f.class, changes.Last)
@@ -250,15 +251,17 @@ func (w *writer) remove(ids []string, filters ...*pb.Filters) error {
 			err := w.try(w.patience, func(ctx context.Context) error {
 				var reply *pb.BatchDeleteReply
 				err := w.client.onLast(func(host int64) (err error) {
-					reply, err = w.client.grpc(host).BatchDelete(ctx, &pb.BatchDeleteRequest{Collection: w.class, Tenant: &w.tenant,
-						Filters: all(append(filters, anyOf(propDocument, some))...), ConsistencyLevel: &w.level})
+					reply, err = w.client.grpc(host).BatchDelete(ctx,
+						&pb.BatchDeleteRequest{Collection: w.class, Tenant: &w.tenant,
+							Filters: all(append(filters, anyOf(propDocument, some))...), ConsistencyLevel: &w.level})
 					return err
 				})
 				if err != nil {
 					return err
 				}
 				if more = reply.GetMatches() >= deletedAtOnce; reply.GetFailed() > 0 {
-					return &httpError{http.StatusServiceUnavailable, fmt.Sprintf("%d objects were not deleted", reply.GetFailed())}
+					return &httpError{http.StatusServiceUnavailable,
+						fmt.Sprintf("%d objects were not deleted", reply.GetFailed())}
 				}
 				return nil
 			})

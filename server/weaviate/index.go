@@ -74,7 +74,8 @@ func Open(ctx context.Context, store *documents.Store, cluster Cluster, tenant s
 		return nil, err
 	}
 	x := &Index{Store: store, client: c, holder: uuid.NewString(), changes: maxChanged}
-	x.analysed = memo.New[version](cachedBytes, cachedBytes/cachedShare, func(r *segment.Reader) int { return r.Size() + readerBytes })
+	x.analysed = memo.New[version](cachedBytes, cachedBytes/cachedShare,
+		func(r *segment.Reader) int { return r.Size() + readerBytes })
 	x.counts, _ = lru.New[countedTerm, segment.TermCounts](maxTerms) // a positive size is no error
 	if err := x.start(ctx, tenant); err != nil {
 		return nil, errors.Join(err, c.close())
@@ -202,7 +203,8 @@ func (x *Index) position(ctx context.Context) (int64, error) {
 
 // Check implements index.Index: it checks the database. What Weaviate has is candidates, and is checked with each
 // search. A full check that repairs sends what Weaviate did not take again.
-func (x *Index) Check(ctx context.Context, options index.CheckOptions, report func(done, total int)) ([]index.Damage, error) {
+func (x *Index) Check(ctx context.Context, options index.CheckOptions,
+	report func(done, total int)) ([]index.Damage, error) {
 	found, err := x.Store.Check(ctx, options, report)
 	if err == nil && options.Full && options.Repair && !x.ReadOnly() {
 		err = x.RetryRefused(ctx)

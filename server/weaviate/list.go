@@ -108,7 +108,8 @@ func (r *reach) fetch(l listing) (parts []lexical.Part, before int, err error) {
 	}
 	if l.Count && l.List == nil && l.exact {
 		group.Run(func() (err error) {
-			r.total, err = r.count(all(slices.Concat([]*pb.Filters{whole()}, variants(&l.Filter, false)[0], l.filter, r.without())...))
+			r.total, err = r.count(
+				all(slices.Concat([]*pb.Filters{whole()}, variants(&l.Filter, false)[0], l.filter, r.without())...))
 			return err
 		})
 	}
@@ -177,7 +178,8 @@ func (r *reach) questions(l *listing) (list []question) {
 	}
 	documents := func(variant int, limit int, parts ...*pb.Filters) *question {
 		list = append(list, question{variant: variant,
-			SearchRequest: &pb.SearchRequest{Filters: all(append([]*pb.Filters{whole()}, parts...)...), Limit: uint32(limit)}})
+			SearchRequest: &pb.SearchRequest{Filters: all(append([]*pb.Filters{whole()}, parts...)...),
+				Limit: uint32(limit)}})
 		return &list[len(list)-1]
 	}
 	limit := max(candidates, l.Limit)
@@ -187,7 +189,8 @@ func (r *reach) questions(l *listing) (list []question) {
 	filters := variants(&l.Filter, l.Count)
 	switch {
 	case len(l.Titled) > 0:
-		documents(0, limit, append(filters[0], anyOf(propTitled, l.Titled))...).SortBy = []*pb.SortBy{{Ascending: true, Path: []string{propSize}}}
+		documents(0, limit, append(filters[0], anyOf(propTitled, l.Titled))...).SortBy = []*pb.SortBy{{Ascending: true,
+			Path: []string{propSize}}}
 		return list
 	case len(terms) == 0 && len(l.Phrases) > 0:
 		documents(0, limit, append(filters[0], phrased(l.Phrases)...)...)
@@ -254,7 +257,8 @@ func places(d *index.Document) (newest, oldest float64) {
 
 // listRest adds the documents of a list by score that were no candidates: the newest first.
 func (s *snapshot) listRest(ctx context.Context, r *reach, query index.Query, result *index.Result) error {
-	list := &index.List{Documents: query.List.Documents - len(result.Hits), Order: index.Newest, Folds: map[string]string{}}
+	list := &index.List{Documents: query.List.Documents - len(result.Hits), Order: index.Newest,
+		Folds: map[string]string{}}
 	if len(result.Hits) == 0 {
 		list.Offset = max(0, query.List.Offset-result.Before)
 	}

@@ -28,8 +28,8 @@ func space() uuid.UUID { return uuid.NewSHA1(uuid.NameSpaceURL, []byte("quarry/p
 
 // metadata are the properties that all objects of a document have.
 func metadata(d *index.Document, version int64) map[string]any {
-	v := map[string]any{propAccess: fields(d.Access), propDocument: mark(d.ID), propVersion: version, propHidden: d.Hidden,
-		propUpdated: int64(undated), propMonth: mark(segment.Month(d))}
+	v := map[string]any{propAccess: fields(d.Access), propDocument: mark(d.ID), propVersion: version,
+		propHidden: d.Hidden, propUpdated: int64(undated), propMonth: mark(segment.Month(d))}
 	if !d.UpdatedAt.IsZero() {
 		v[propUpdated] = d.UpdatedAt.UnixMicro()
 	}
@@ -76,8 +76,8 @@ func pairOf(stored string) string {
 	return field.Pair(key, value)
 }
 
-// mark returns a value as a field's filter sees it. Weaviate trims and cannot store everything: what differs is marked, so that no
-// value equals another one's.
+// mark returns a value as a field's filter sees it. Weaviate trims and cannot store everything: what differs is marked,
+// so that no value equals another one's.
 func mark(value string) string {
 	if value != "" && strings.TrimSpace(value) == value && !strings.ContainsRune(value, 0) && value[0] != '=' {
 		return value
@@ -106,8 +106,8 @@ func fields(list []string) []string {
 	return slices.Compact(out)
 }
 
-// object makes the object of a passage, or of a whole document, of its properties: lists of texts, and others. Storing it
-// again replaces it.
+// object makes the object of a passage, or of a whole document, of its properties: lists of texts, and others. Storing
+// it again replaces it.
 func (f *filling) object(document string, ordinal int, values map[string]any) (*pb.BatchObject, error) {
 	scalars, made := map[string]any{propOrdinal: ordinal}, &pb.BatchObject_Properties{}
 	for name, value := range values {
@@ -117,7 +117,8 @@ func (f *filling) object(document string, ordinal int, values map[string]any) (*
 		case len(list) == 0:
 			made.EmptyListProps = append(made.EmptyListProps, name)
 		default:
-			made.TextArrayProperties = append(made.TextArrayProperties, &pb.TextArrayProperties{PropName: name, Values: list})
+			made.TextArrayProperties = append(made.TextArrayProperties,
+				&pb.TextArrayProperties{PropName: name, Values: list})
 		}
 	}
 	var err error
@@ -129,7 +130,8 @@ func (f *filling) object(document string, ordinal int, values map[string]any) (*
 }
 
 // objects makes the objects of a document: itself and its passages, of which each has a vector; empty: it has none.
-func (f *filling) objects(put *documents.Put, analyser *analysis.Analyser, vectors [][]float32) ([]*pb.BatchObject, error) {
+func (f *filling) objects(put *documents.Put, analyser *analysis.Analyser,
+	vectors [][]float32) ([]*pb.BatchObject, error) {
 	d := &put.Document
 	words := segment.DeltaOf(*d)
 	var terms, titled, surfaces []string
@@ -302,7 +304,8 @@ func (b *batch) store(list []queued) (failed map[int]string, err error) {
 	})
 	for i := len(sent) - 1; i >= 0 && err == nil; i-- {
 		if _, refused := failed[i]; !refused {
-			b.written = append(b.written, stored{sent[i].Uuid, int64(sent[i].Properties.NonRefProperties.Fields[propVersion].GetNumberValue())})
+			b.written = append(b.written,
+				stored{sent[i].Uuid, int64(sent[i].Properties.NonRefProperties.Fields[propVersion].GetNumberValue())})
 			break
 		}
 	}
@@ -314,7 +317,8 @@ func (w *writer) put(ctx context.Context, list []*pb.BatchObject) (map[int]strin
 	failed := map[int]string{}
 	var reply *pb.BatchObjectsReply
 	err := w.client.onLast(func(host int64) (err error) {
-		reply, err = w.client.grpc(host).BatchObjects(ctx, &pb.BatchObjectsRequest{Objects: list, ConsistencyLevel: &w.level})
+		reply, err = w.client.grpc(host).BatchObjects(ctx,
+			&pb.BatchObjectsRequest{Objects: list, ConsistencyLevel: &w.level})
 		return err
 	})
 	for _, e := range reply.GetErrors() {

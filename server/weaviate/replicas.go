@@ -129,8 +129,10 @@ func (w *writer) isOn(ctx context.Context, node string) bool {
 				Version int64 `json:"version"`
 			} `json:"properties"`
 		}
-		path := fmt.Sprintf("/v1/objects/%s/%s?tenant=%s&node_name=%s", w.class, wanted.id, w.tenant, url.QueryEscape(node))
-		if err := w.client.anywhere(ctx, http.MethodGet, path, nil, &found); err != nil || found.Properties.Version < wanted.changed {
+		path := fmt.Sprintf("/v1/objects/%s/%s?tenant=%s&node_name=%s", w.class, wanted.id, w.tenant,
+			url.QueryEscape(node))
+		if err := w.client.anywhere(ctx, http.MethodGet, path, nil, &found); err != nil ||
+			found.Properties.Version < wanted.changed {
 			return false
 		}
 	}
@@ -168,7 +170,8 @@ func (s *snapshot) few(since int64) bool { return s.State.Generation-since <= in
 // lacks few is preferred.
 func (r *reach) search(request *pb.SearchRequest) (reply *pb.SearchReply, err error) {
 	s, one, least := r.s, pb.ConsistencyLevel_CONSISTENCY_LEVEL_ONE, r.s.least()
-	request.Collection, request.Tenant, request.ConsistencyLevel, request.Uses_127Api = s.class, s.index.tenant, &one, true
+	request.Collection, request.Tenant, request.ConsistencyLevel, request.Uses_127Api = s.class,
+		s.index.tenant, &one, true
 	since, attempts := least, 1
 	isUneven := s.replicas != nil && !s.few(least)
 	if isUneven {

@@ -17,8 +17,8 @@ import (
 	"quarry/server/index"
 )
 
-// The properties of an object. Every passage is one, with the metadata of its document, and every document is one more, of the
-// ordinal wholeDocument, with its words.
+// The properties of an object. Every passage is one, with the metadata of its document, and every document is one more,
+// of the ordinal wholeDocument, with its words.
 const (
 	propText     = "search_text" // the terms of a passage, of its headings and of its title
 	propDocument = "document_id"
@@ -108,8 +108,8 @@ func wantedClass(name string, replication int) settings {
 // ErrSchema: a collection is not as this program needs it.
 var ErrSchema = errors.New("the schema of Weaviate differs")
 
-// difference describes the first setting that is not as wanted; empty: all are. BM25's parameters may be others: what is
-// found is ranked again.
+// difference describes the first setting that is not as wanted; empty: all are. BM25's parameters may be others: what
+// is found is ranked again.
 func difference(place string, found, wanted any) string {
 	needs, inner := wanted.(settings)
 	has, _ := found.(settings)
@@ -143,15 +143,16 @@ func byName(class settings) settings {
 	return named
 }
 
-// create creates a collection and the tenant in it, or checks that they are as they must be. A new tenant begins with the
-// first change.
+// create creates a collection and the tenant in it, or checks that they are as they must be. A new tenant begins with
+// the first change.
 func (x *Index) create(ctx context.Context, name string) error {
 	c, found := x.client, settings{}
 	wanted := wantedClass(name, c.cluster.Replication)
 	err := c.rest(ctx, http.MethodGet, "/v1/schema/"+name, nil, &found)
 	if notFound(err) {
 		err = c.rest(ctx, http.MethodPost, "/v1/schema", wanted, nil)
-		if asked := c.rest(ctx, http.MethodGet, "/v1/schema/"+name, nil, &found); asked != nil { // another process may have been faster
+		// Another process may have been faster.
+		if asked := c.rest(ctx, http.MethodGet, "/v1/schema/"+name, nil, &found); asked != nil {
 			return explain(ctx, "create the collection "+name+" in Weaviate", errors.Join(err, asked))
 		}
 		err = nil
@@ -241,8 +242,8 @@ func (c *client) removeEmpty(ctx context.Context, class string) error {
 	return explain(ctx, "remove a collection from Weaviate", err)
 }
 
-// tenantName is the name of a library in a collection: that of the tenant, and which store it is. Names that Weaviate does not
-// take are hashed.
+// tenantName is the name of a library in a collection: that of the tenant, and which store it is. Names that Weaviate
+// does not take are hashed.
 func tenantName(tenant, store string) string {
 	if !regexp.MustCompile(`^[A-Za-z0-9_-]{1,48}$`).MatchString(tenant) {
 		tenant = fmt.Sprintf("h-%.16x", sha256.Sum256([]byte(tenant)))

@@ -196,7 +196,8 @@ func (s *snapshot) Facets(ctx context.Context, filter index.Filter) (counts inde
 }
 
 // Suggest implements index.Snapshot.
-func (s *snapshot) Suggest(ctx context.Context, prefix string, access index.Access, limit int) (index.Suggestions, error) {
+func (s *snapshot) Suggest(ctx context.Context, prefix string, access index.Access,
+	limit int) (index.Suggestions, error) {
 	r := s.reach(ctx, access)
 	if err := r.loadChanged(); err != nil {
 		return index.Suggestions{}, err
@@ -251,8 +252,8 @@ func (r *reach) near(wanted index.Vector, query *index.Query, depth int) (hits [
 	}
 	for _, found := range reply.GetResults() {
 		values := found.GetProperties().GetNonRefProps().GetFields()
-		hits = append(hits, index.Hit{DocumentID: unmark(values[propDocument].GetTextValue()), Chunk: int(values[propOrdinal].GetIntValue()),
-			Score: 1 - float64(found.GetMetadata().GetDistance())})
+		hits = append(hits, index.Hit{DocumentID: unmark(values[propDocument].GetTextValue()),
+			Chunk: int(values[propOrdinal].GetIntValue()), Score: 1 - float64(found.GetMetadata().GetDistance())})
 	}
 	return hits, nil
 }

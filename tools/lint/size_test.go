@@ -16,12 +16,10 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 103_252
-	maxProductTokens = 817_016
-	maxLongLines     = 1_130 // only lowered, until it is none
-
-	maxFunctionP95 = 32
-	maxColumns     = 120 // with tabs of four
+	maxProductLines  = 104_030
+	maxProductTokens = 816_950
+	maxFunctionP95   = 32
+	maxColumns       = 120 // with tabs of four
 )
 
 // TestSizeOfTheProduct bounds what the binary links: its lines of code, without comments, blank lines and tests, its
@@ -57,10 +55,9 @@ func TestSizeOfTheProduct(t *testing.T) {
 	p95 := functions[len(functions)*95/100]
 	t.Logf("%6d lines of code (at most %d)", total.lines, maxProductLines)
 	t.Logf("%6d tokens (at most %d)", total.tokens, maxProductTokens)
-	t.Logf("%6d lines have more than %d columns (at most %d)", total.long, maxColumns, maxLongLines)
 	t.Logf("95 %% of %d functions have at most %d lines (at most %d)", len(functions), p95, maxFunctionP95)
-	if total.lines > maxProductLines || total.tokens > maxProductTokens || total.long > maxLongLines ||
-		p95 > maxFunctionP95 {
+	t.Logf("%6d lines have more than %d columns", total.long, maxColumns)
+	if total.lines > maxProductLines || total.tokens > maxProductTokens || total.long > 0 || p95 > maxFunctionP95 {
 		t.Error("the product outgrew its bounds")
 	}
 }

@@ -25,7 +25,8 @@ func (a *app) adminCommand() *cobra.Command {
 	command := a.group("admin", "Administer a served library", a.adminUsers(), a.adminGroups(), a.adminTokens(),
 		a.adminConnectors(), a.adminAgents(), a.adminSets(), a.adminTenants())
 	a.describe(command, traits{class: reads, open: a.openToLook})
-	command.PersistentFlags().StringVar(&a.flags.Tenant, "tenant", "", "administer this tenant of the library (`NAME`) (default \"default\")")
+	command.PersistentFlags().StringVar(&a.flags.Tenant, "tenant", "",
+		"administer this tenant of the library (`NAME`) (default \"default\")")
 	return command
 }
 
@@ -57,7 +58,8 @@ func (a *app) openAdministered(ctx context.Context, change bool) (*client.Sessio
 	case a.flags.Sample:
 		return nil, usage("Omit --sample.", "the sample library cannot be administered")
 	case isTenant && a.flags.Tenant != "":
-		return nil, usage("Give the tenant as the argument: "+a.command.CommandPath()+" NAME", "--tenant does not apply to this command")
+		return nil, usage("Give the tenant as the argument: "+a.command.CommandPath()+" NAME",
+			"--tenant does not apply to this command")
 	case a.flags.Server == "" && a.flags.Profile == "":
 		a.noteOtherTarget()
 		return a.openAdmin(ctx, change)
@@ -77,7 +79,8 @@ func (a *app) openAdministered(ctx context.Context, change bool) (*client.Sessio
 // addCommand returns a command that makes a thing and prints it: as JSON for scripts, in a line for people. read
 // returns what the argument and the flags ask for.
 func addCommand[Request, T any](a *app, use, short string, read func(name string) (Request, error),
-	add func(*client.Client, context.Context, Request) (*wire.Added[T], error), describe func(*wire.Added[T]) string) *cobra.Command {
+	add func(*client.Client, context.Context, Request) (*wire.Added[T], error),
+	describe func(*wire.Added[T]) string) *cobra.Command {
 	is := traits{class: administers, arguments: cobra.NoFileCompletions, json: prints(*new(T))}
 	return a.administer(use, short, is, func(ctx context.Context, c *client.Client, name string) error {
 		request, err := read(name)
@@ -165,17 +168,18 @@ func (a *app) adminTenants() *cobra.Command {
 	var force bool
 	is := traits{class: administers, json: prints(wire.DirectoryTenant{}),
 		arguments: a.offered(offerTenants)}
-	remove := a.administer("remove NAME", "Remove a tenant with all its content", is, func(ctx context.Context, c *client.Client, name string) error {
-		tenant, err := c.AdminRemoveTenant(ctx, name, force)
-		if refused, ok := errors.AsType[*client.Error](err); ok && refused.Code == wire.CodeTenantNotEmpty {
-			do := "Delete everything in it: quarry admin tenant remove " + name + " --force" + a.libraryFlag()
-			return usage(do, "%s", refused.Error())
-		}
-		if err != nil {
-			return err
-		}
-		return a.report(tenant, fmt.Sprintf("Removed tenant %s (%s).", name, listOr("empty", tenant.Holds())))
-	})
+	remove := a.administer("remove NAME", "Remove a tenant with all its content",
+		is, func(ctx context.Context, c *client.Client, name string) error {
+			tenant, err := c.AdminRemoveTenant(ctx, name, force)
+			if refused, ok := errors.AsType[*client.Error](err); ok && refused.Code == wire.CodeTenantNotEmpty {
+				do := "Delete everything in it: quarry admin tenant remove " + name + " --force" + a.libraryFlag()
+				return usage(do, "%s", refused.Error())
+			}
+			if err != nil {
+				return err
+			}
+			return a.report(tenant, fmt.Sprintf("Removed tenant %s (%s).", name, listOr("empty", tenant.Holds())))
+		})
 	remove.Flags().BoolVar(&force, "force", false, "delete the tenant with everything in it")
 	add := addCommand(a, "add NAME", "Create a tenant",
 		func(name string) (string, error) { return name, nil }, (*client.Client).AdminAddTenant,
@@ -184,7 +188,8 @@ func (a *app) adminTenants() *cobra.Command {
 			if !added.IsNew {
 				return "Tenant " + name + " already exists."
 			}
-			return fmt.Sprintf("Created tenant %s. Create its first token: quarry admin token add NAME --tenant %s%s", name, name, a.libraryFlag())
+			return fmt.Sprintf("Created tenant %s. Create its first token: quarry admin token add NAME --tenant %s%s",
+				name, name, a.libraryFlag())
 		})
 	return a.group("tenant", "Create, list and remove tenants", add, listCommand(a, tenants()), remove)
 }
@@ -247,8 +252,8 @@ func (k administered[T]) find(ctx context.Context, c *client.Client, argument st
 	case 1:
 		return item, true, nil
 	}
-	return item, false, usage("Give a name or id that only one of them has.", "%q names %d %ss: %s", argument, len(labels), k.noun,
-		strings.Join(labels, ", "))
+	return item, false, usage("Give a name or id that only one of them has.", "%q names %d %ss: %s", argument,
+		len(labels), k.noun, strings.Join(labels, ", "))
 }
 
 // changeCommand returns a command that changes the object that its argument names, and prints it: as JSON for scripts,
@@ -292,7 +297,8 @@ func (a *app) ensureTokenCommand() *cobra.Command {
 	var sandbox bool
 	var address string
 	request := wire.SandboxTokenRequest{}
-	command := a.administer("ensure --sandbox --user EMAIL", "Print the environment of a user's sandbox, with its token",
+	command := a.administer("ensure --sandbox --user EMAIL",
+		"Print the environment of a user's sandbox, with its token",
 		traits{class: administers, json: prints(sandboxOutput{})},
 		func(ctx context.Context, c *client.Client, _ string) error {
 			if err := checkSandbox(sandbox, request.User, &address); err != nil {
@@ -306,7 +312,8 @@ func (a *app) ensureTokenCommand() *cobra.Command {
 			return a.printSandbox(added, request.User, address)
 		})
 	flags := command.Flags()
-	flags.BoolVar(&sandbox, "sandbox", false, "the token of the user's sandboxes, which can search and nothing else; required")
+	flags.BoolVar(&sandbox, "sandbox", false,
+		"the token of the user's sandboxes, which can search and nothing else; required")
 	flags.StringVar(&request.User, "user", "", "whose sandbox it is (`EMAIL`), created if unknown; required")
 	flags.StringVar(&address, "url", "", "address of the served library as the sandbox reaches it (`URL`)")
 	flags.BoolVar(&request.Renew, "renew", false, "replace a valid token; the old one ends at once")

@@ -137,8 +137,10 @@ func (a *app) adminUsers() *cobra.Command {
 			return fmt.Sprintf("Created user %s (%s). Create a token: quarry admin token add NAME --user %s%s",
 				user.Email, user.Role, user.Email, a.libraryFlag())
 		})
-	add.Flags().StringVar(&role, "role", "", "role of the user (`ROLE`): basic or admin; changes that of an existing user (default basic)")
-	change := func(use, short, done string, change func(*client.Client, context.Context, *wire.DirectoryUser) error) *cobra.Command {
+	add.Flags().StringVar(&role, "role", "",
+		"role of the user (`ROLE`): basic or admin; changes that of an existing user (default basic)")
+	change := func(use, short, done string,
+		change func(*client.Client, context.Context, *wire.DirectoryUser) error) *cobra.Command {
 		command := changeCommand(a, use+" EMAIL|ID", short, users(), doneWith(done), change)
 		lowerArguments(command, func() bool { return true })
 		return command
@@ -150,7 +152,8 @@ func (a *app) adminUsers() *cobra.Command {
 		}
 	}
 	return a.group("user", "Add, list, deactivate and remove users", add, listCommand(a, users()),
-		change("deactivate", "Deactivate a user", "Deactivated %s. All tokens of this user are disabled.", setActive(false)),
+		change("deactivate", "Deactivate a user", "Deactivated %s. All tokens of this user are disabled.",
+			setActive(false)),
 		change("activate", "Activate a deactivated user", "Activated %s.", setActive(true)),
 		change("remove", "Remove a user", "Removed %s and all tokens of this user.",
 			func(c *client.Client, ctx context.Context, user *wire.DirectoryUser) error {
@@ -186,7 +189,8 @@ func (f groupFlags) read(name string) (wire.DirectoryGroup, error) {
 	_, known := wire.LookupSource(source)
 	switch {
 	case !found || strings.TrimSpace(id) == "":
-		return group, usage("Example: slack:C024BE91L --external", "the name of a group of another system is SOURCE:ID, not %q", name)
+		return group, usage("Example: slack:C024BE91L --external",
+			"the name of a group of another system is SOURCE:ID, not %q", name)
 	case !known:
 		return group, unknownSource(source)
 	}
@@ -203,17 +207,21 @@ func (a *app) adminGroups() *cobra.Command {
 			case group.External && len(group.Users) == 0:
 				err = usage("Add --user jo@acme.com", "--external requires --user")
 			case group.External && len(group.Connectors) > 0:
-				err = usage("Omit --connector: synced documents name their groups.", "--external and --connector exclude each other")
+				err = usage("Omit --connector: synced documents name their groups.",
+					"--external and --connector exclude each other")
 			}
 			return group, err
 		}, (*client.Client).AdminAddGroup,
 		func(result *wire.Added[wire.DirectoryGroup]) string {
-			return fmt.Sprintf("Added to group %s: %s.", result.Item.Name, listOr("nobody", added.users, added.connectors))
+			return fmt.Sprintf("Added to group %s: %s.", result.Item.Name,
+				listOr("nobody", added.users, added.connectors))
 		})
 	flags := add.Flags()
-	flags.BoolVar(&added.isExternal, "external", false, "NAME is a group of another system: SOURCE:ID, like slack:C024BE91L")
+	flags.BoolVar(&added.isExternal, "external", false,
+		"NAME is a group of another system: SOURCE:ID, like slack:C024BE91L")
 	flags.StringSliceVar(&added.users, "user", []string{}, "a member (`EMAIL`), created if unknown; repeatable")
-	flags.StringSliceVar(&added.connectors, "connector", []string{}, "a private connector that the group can read (`NAME`); repeatable")
+	flags.StringSliceVar(&added.connectors, "connector", []string{},
+		"a private connector that the group can read (`NAME`); repeatable")
 	return a.group("group", "Create, list and remove groups, and their members", add, listCommand(a, groups()),
 		a.groupRemove())
 }
@@ -259,21 +267,22 @@ func (a *app) adminTokens() *cobra.Command {
 	request, days := wire.AccessTokenRequest{}, 0
 	var add *cobra.Command
 	is := traits{class: administers, arguments: cobra.NoFileCompletions, json: prints(wire.NewAccessToken{})}
-	add = a.administer("add NAME", "Create an access token", is, func(ctx context.Context, c *client.Client, name string) error {
-		request.Name = name
-		if add.Flags().Changed("expires") {
-			request.ExpirationDays = &days
-		}
-		if err := checkTokenRequest(request); err != nil {
-			return err
-		}
-		added, err := c.AdminAddToken(ctx, request)
-		if err != nil {
-			return err
-		}
-		a.noteNewUsers(added.NewUsers)
-		return a.printToken(added.Item)
-	})
+	add = a.administer("add NAME", "Create an access token",
+		is, func(ctx context.Context, c *client.Client, name string) error {
+			request.Name = name
+			if add.Flags().Changed("expires") {
+				request.ExpirationDays = &days
+			}
+			if err := checkTokenRequest(request); err != nil {
+				return err
+			}
+			added, err := c.AdminAddToken(ctx, request)
+			if err != nil {
+				return err
+			}
+			a.noteNewUsers(added.NewUsers)
+			return a.printToken(added.Item)
+		})
 	flags := add.Flags()
 	named := flags.String("name", "", "")
 	flags.Lookup("name").Hidden = true // NAME of earlier versions
@@ -299,8 +308,8 @@ func (a *app) adminTokens() *cobra.Command {
 			}
 			return c.AdminRemoveToken(ctx, id)
 		})
-	return a.group("token", "Create, list and revoke access tokens", add, a.ensureTokenCommand(), listCommand(a, tokens()),
-		remove)
+	return a.group("token", "Create, list and revoke access tokens", add, a.ensureTokenCommand(),
+		listCommand(a, tokens()), remove)
 }
 
 func checkTokenRequest(request wire.AccessTokenRequest) error {
@@ -343,14 +352,16 @@ func (a *app) adminConnectors() *cobra.Command {
 			return made, checkConnector(made)
 		}, (*client.Client).AdminAddConnector,
 		func(added *wire.Added[wire.DirectoryConnector]) string {
-			return fmt.Sprintf("Created connector %s with number %d. Post documents to /onyx-api/ingestion with \"cc_pair_id\":%d.",
+			return fmt.Sprintf("Created connector %s with number %d. Post documents to /onyx-api/ingestion with "+
+				"\"cc_pair_id\":%d.",
 				made.Name, added.Item.ID, added.Item.ID)
 		})
 	flags := add.Flags()
 	flags.StringVar(&made.Source, "source", "", "source of its documents (`SOURCE`), like confluence; required")
 	a.register(add, "source", fixed(offeredSources()))
 	flags.StringVar(&made.AccessType, "access", "private",
-		"who can read its documents (`TYPE`): public (everybody), private (--group and --creator), sync (as each document says)")
+		"who can read its documents (`TYPE`): public (everybody), private (--group and --creator), sync (as each "+
+			"document says)")
 	flags.StringSliceVar(&made.Groups, "group", []string{}, "a group that can read its documents (`NAME`); repeatable")
 	flags.StringVar(&made.Creator, "creator", "", "a user who can read its documents (`EMAIL`) (default the owner)")
 	return a.group("connector", "Create, list and remove connectors", add, listCommand(a, connectors()),
@@ -386,14 +397,17 @@ func (a *app) adminSets() *cobra.Command {
 			return made, checkEmails(made.Users...)
 		}, (*client.Client).AdminAddDocumentSet,
 		func(*wire.Added[wire.DirectorySet]) string {
-			return fmt.Sprintf("Created document set %s for %s.", made.Name, audienceText(made.IsPublic, made.Users, made.Groups))
+			return fmt.Sprintf("Created document set %s for %s.", made.Name,
+				audienceText(made.IsPublic, made.Users, made.Groups))
 		})
 	flags := add.Flags()
 	flags.StringVar(&made.Description, "description", "", "description (`TEXT`)")
-	flags.StringSliceVar(&made.Connectors, "connector", []string{}, "add the documents of this connector (`NAME`); repeatable")
+	flags.StringSliceVar(&made.Connectors, "connector", []string{},
+		"add the documents of this connector (`NAME`); repeatable")
 	audienceFlags(flags, &made.Users, &made.Groups, &restricted)
 	return a.group("document-set", "Create, list and remove document sets", add, listCommand(a, documentSets()),
-		changeCommand(a, "remove NAME|ID", "Remove a document set", documentSets(), doneWith("Removed document set %s. Its documents stay."),
+		changeCommand(a, "remove NAME|ID", "Remove a document set", documentSets(),
+			doneWith("Removed document set %s. Its documents stay."),
 			func(c *client.Client, ctx context.Context, set *wire.DirectorySet) error {
 				return c.AdminRemoveDocumentSet(ctx, *set)
 			}))
@@ -415,7 +429,8 @@ func (a *app) adminAgents() *cobra.Command {
 		})
 	flags := add.Flags()
 	flags.StringVar(&made.Description, "description", "", "description (`TEXT`)")
-	flags.StringSliceVar(&made.DocumentSets, "document-set", []string{}, "search only in this document set (`NAME`); repeatable")
+	flags.StringSliceVar(&made.DocumentSets, "document-set", []string{},
+		"search only in this document set (`NAME`); repeatable")
 	flags.StringArrayVar(&made.Documents, "document", []string{}, "also search this document (`ID`); repeatable")
 	flags.StringVar(&since, "since", "", "ignore documents last updated before (`DATE`)")
 	flags.StringVar(&made.SystemPrompt, "prompt", "", "system prompt for the language model (`TEXT`)")

@@ -142,7 +142,9 @@ func (a *app) askFailure(err error, about *conversation) error {
 		}
 	case isUsedUp(reply):
 		failure.Code, failure.Do = ExitRateLimited, "Ask after midnight UTC, or search without the model: "+plainly
-	case reply.Status == 0 && reply.Code != "" && reply.Kind != client.Canceled && reply.Kind != client.Auth && reply.Kind != client.NotAvailable: // within the answer: the model failed
+	// Within the answer: the model failed.
+	case reply.Status == 0 && reply.Code != "" && reply.Kind != client.Canceled && reply.Kind != client.Auth &&
+		reply.Kind != client.NotAvailable:
 		failure.Code, failure.Do = exitCodeOfKind(reply.Kind), "search without the model: "+plainly
 		if remedy, _, _ := strings.Cut(reply.Remedy(), "; quarry search needs none"); remedy != "" {
 			failure.Do = remedy + "; or " + failure.Do
@@ -158,7 +160,8 @@ func (a *app) askFailure(err error, about *conversation) error {
 
 // isUsedUp reports whether the day's budget of a language model is used up, before the answer or while it was written.
 func isUsedUp(reply *client.Error) bool {
-	return reply.Code == "BUDGET_EXCEEDED" || reply.Status == http.StatusTooManyRequests && strings.Contains(reply.Reason, "budget of language model")
+	return reply.Code == "BUDGET_EXCEEDED" ||
+		reply.Status == http.StatusTooManyRequests && strings.Contains(reply.Reason, "budget of language model")
 }
 
 // firstLine is a question without what was piped in.
@@ -213,7 +216,8 @@ func (a *app) question(ctx context.Context, arguments []string, options *askOpti
 
 // planAsk returns the message and, as for what is checked as it is for a search, its only query. It takes the filters
 // out of the words, as search does. What is piped in is text, whatever it looks like, and stands behind a blank line.
-func (a *app) planAsk(words, piped string, options *askOptions, choice target.Choice) (message string, search []plannedQuery, err error) {
+func (a *app) planAsk(words, piped string, options *askOptions,
+	choice target.Choice) (message string, search []plannedQuery, err error) {
 	parsed := client.ParseQuery(words, a.now())
 	if piped == "" {
 		if err := requireWords(parsed, words); err != nil {
@@ -222,7 +226,8 @@ func (a *app) planAsk(words, piped string, options *askOptions, choice target.Ch
 	}
 	if options.Session != "" {
 		if parsed.Agent != "" {
-			return "", nil, usage("Omit the agent: a conversation keeps its own.", "--session and agent: exclude each other")
+			return "", nil, usage("Omit the agent: a conversation keeps its own.",
+				"--session and agent: exclude each other")
 		}
 		choice.Agent = wire.Agent{}
 	}

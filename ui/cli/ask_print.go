@@ -109,7 +109,8 @@ func (p *askText) sources(answer *wire.ChatAnswer) string {
 
 func (p *askText) source(source wire.SearchResult) string {
 	id := text.OneLine(source.DocumentID)
-	title, link := cmp.Or(text.OneLine(source.Title), id), text.OneLine(cmp.Or(source.Citation, text.OrEmpty(source.Link), id))
+	title, link := cmp.Or(text.OneLine(source.Title), id),
+		text.OneLine(cmp.Or(source.Citation, text.OrEmpty(source.Link), id))
 	number := "[" + passage.Citation(source) + "]"
 	if p.wrap == nil {
 		return number + " " + passage.Reference(source) + "\n"
@@ -119,7 +120,8 @@ func (p *askText) source(source wire.SearchResult) string {
 		passage.Age(text.OrEmpty(source.UpdatedAt), p.app.now()))
 	indent := strings.Repeat(" ", max(textIndent, len(number)+1))
 	first := style.Number.Render(number) + indent[len(number):] + about
-	return ansi.Truncate(first, max(10, min(p.app.io.columns(), widestText)), "…") + "\n" + indent + style.Muted.Render(link) + "\n"
+	return ansi.Truncate(first, max(10, min(p.app.io.columns(), widestText)), "…") + "\n" + indent +
+		style.Muted.Render(link) + "\n"
 }
 
 // citationLinks turns [[1]](link) into [1] while a text comes.
@@ -176,7 +178,8 @@ func (c *capped) finish() error {
 	trailer := fmt.Sprintf("\n\n--- response truncated (%d bytes total) ---\n", total)
 	if path := c.app.keepCopy("ask", "txt", []byte(ansi.Strip(c.all.String()))); path != nil {
 		place := config.ShellQuote(*path)
-		trailer += fmt.Sprintf("Full response: %s\nExplore: grep -n WORD %s\nExplore: tail -n 50 %s\n", *path, place, place)
+		trailer += fmt.Sprintf("Full response: %s\nExplore: grep -n WORD %s\nExplore: tail -n 50 %s\n", *path,
+			place, place)
 	} else {
 		trailer += "Full response: not kept; to print everything: --max-output 0\n"
 	}
@@ -264,9 +267,12 @@ func (p *askJSON) packet(packet wire.ChatPacket) error {
 // knownPackets returns the types whose events keep their name.
 func knownPackets() []string {
 	return []string{wire.ChatSearchStart, wire.ChatSearchQueries, wire.ChatSearchFilters, wire.ChatSearchDocuments,
-		wire.ChatMessageStart, wire.ChatMessageDelta, wire.ChatCitation, wire.ChatReasoningStart, wire.ChatReasoningDelta,
-		wire.ChatReasoningDone, wire.ChatSectionEnd, wire.ChatHeartbeat, wire.ChatError, wire.ChatStop, "open_url_start",
-		"image_generation_start", "python_tool_start", "file_reader_start", "custom_tool_start", "deep_research_plan_start",
+		wire.ChatMessageStart, wire.ChatMessageDelta, wire.ChatCitation, wire.ChatReasoningStart,
+		wire.ChatReasoningDelta,
+		wire.ChatReasoningDone, wire.ChatSectionEnd, wire.ChatHeartbeat, wire.ChatError, wire.ChatStop,
+		"open_url_start",
+		"image_generation_start", "python_tool_start", "file_reader_start", "custom_tool_start",
+		"deep_research_plan_start",
 		"deep_research_plan_delta", "research_agent_start", "intermediate_report_start", "intermediate_report_delta"}
 }
 
@@ -276,7 +282,8 @@ func (p *askJSON) end(answer *wire.ChatAnswer, failure error) error {
 			return err
 		}
 	}
-	sources := exslices.CastFunc(answer.Cited(true), func(r wire.SearchResult) askSource { return wire.CitedResult.Of(&r) })
+	sources := exslices.CastFunc(answer.Cited(true),
+		func(r wire.SearchResult) askSource { return wire.CitedResult.Of(&r) })
 	summary := answerEvent{answer.Text, sources, len(answer.Documents), p.about.session, answer.MessageID,
 		failure == nil && !answer.Stopped, []string{p.about.choice.Profile}, schemaVersion}
 	if err := p.line(lineSummary, summary, false); err != nil {

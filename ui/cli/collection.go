@@ -23,7 +23,8 @@ func (a *app) collectionCommand() *cobra.Command {
 		func(ctx context.Context, choice target.Choice, _ []string) error {
 			return a.printCollection(ctx, choice, format)
 		})
-	command.Flags().StringVarP(&format, "format", "f", "", "print as md, json or csv (`FORMAT`; default md on a terminal, else json)")
+	command.Flags().StringVarP(&format, "format", "f", "",
+		"print as md, json or csv (`FORMAT`; default md on a terminal, else json)")
 	a.register(command, "format", fixed(state.Formats()))
 	return command
 }
@@ -57,7 +58,8 @@ func (a *app) printCollection(ctx context.Context, choice target.Choice, format 
 		return err
 	}
 	return a.printCut("collection", format, whole, func(limit bound, _ *string) ([]byte, error) {
-		return largest(0, len(collection), limit, func(n int) ([]byte, error) { return state.Export(collection[:n], format) })
+		return largest(0, len(collection), limit,
+			func(n int) ([]byte, error) { return state.Export(collection[:n], format) })
 	})
 }
 
@@ -128,7 +130,8 @@ func (a *app) findSaved(queries []string, options *searchOptions, choice target.
 		}
 		return nil, nil
 	}
-	for _, flag := range []string{"max-output", "budget", "raw"} { // what is cut or unchanged is not what is marked as seen
+	// What is cut or unchanged is not what is marked as seen.
+	for _, flag := range []string{"max-output", "budget", "raw"} {
 		if options.onlyNew && options.given(flag) {
 			return nil, usage("Bound the results by --limit.", "--new and --%s exclude each other", flag)
 		}

@@ -83,7 +83,8 @@ func commandPath(command *cobra.Command) string {
 
 // newCommand returns a command. Its usage line says how many arguments it takes: NAME is one, [NAME] one or none, NAME…
 // any number, and a line without these none.
-func (a *app) newCommand(use, short string, is traits, run func(ctx context.Context, arguments []string) error) *cobra.Command {
+func (a *app) newCommand(use, short string, is traits,
+	run func(ctx context.Context, arguments []string) error) *cobra.Command {
 	command := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs,
 		RunE: func(command *cobra.Command, arguments []string) error {
 			if is.class != reads && a.program.ReadOnly {
@@ -104,7 +105,8 @@ func (a *app) newCommand(use, short string, is traits, run func(ctx context.Cont
 func (a *app) targetCommand(use, short string, is traits,
 	run func(ctx context.Context, choice target.Choice, arguments []string) error) *cobra.Command {
 	var choice target.Choice
-	command := a.newCommand(use, short, is, func(ctx context.Context, arguments []string) error { return run(ctx, choice, arguments) })
+	command := a.newCommand(use, short, is,
+		func(ctx context.Context, arguments []string) error { return run(ctx, choice, arguments) })
 	checked := command.RunE
 	command.RunE = func(command *cobra.Command, arguments []string) (err error) {
 		if choice, err = a.decide(a.request()); err != nil {

@@ -28,7 +28,8 @@ const completionTime = time.Second
 
 func (a *app) completionCommand() *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
-	return a.newCommand("completion SHELL", "Print a shell completion script", traits{class: reads, arguments: fixed(shells)},
+	return a.newCommand("completion SHELL", "Print a shell completion script",
+		traits{class: reads, arguments: fixed(shells)},
 		func(_ context.Context, arguments []string) error {
 			root := a.command.Root()
 			switch arguments[0] {
@@ -41,7 +42,8 @@ func (a *app) completionCommand() *cobra.Command {
 			case "powershell":
 				return root.GenPowerShellCompletionWithDesc(a.out)
 			}
-			return usage(wire.Hint(arguments[0], "Name one of bash, zsh, fish, powershell.", shells), "unknown shell %q", arguments[0])
+			return usage(wire.Hint(arguments[0], "Name one of bash, zsh, fish, powershell.", shells),
+				"unknown shell %q", arguments[0])
 		})
 }
 
@@ -62,9 +64,11 @@ type offer func(ctx context.Context, c *client.Client, typed string) []cobra.Com
 func (a *app) flagValues() map[string]cobra.CompletionFunc {
 	values := map[string]cobra.CompletionFunc{
 		"library": cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
-		"profile": a.offerProfiles, "also": a.offerProfiles, "history": files, "from": files, "session": cobra.NoFileCompletions,
-		"format": fixed(searchFormats()), "sort": fixed([]string{wire.SortRelevance, wire.SortNewest, wire.SortOldest}),
-		"to": fixed(wire.Engines()), "as": fixed(offeredSources()),
+		"profile": a.offerProfiles, "also": a.offerProfiles, "history": files, "from": files,
+		"session": cobra.NoFileCompletions,
+		"format":  fixed(searchFormats()),
+		"sort":    fixed([]string{wire.SortRelevance, wire.SortNewest, wire.SortOldest}),
+		"to":      fixed(wire.Engines()), "as": fixed(offeredSources()),
 		"role": fixed([]string{"basic", "admin"}), "access": fixed([]string{"public", "private", "sync"}),
 	}
 	listed := map[string]offer{
@@ -115,7 +119,8 @@ func (a *app) offeredTo(flag string, values offer) cobra.CompletionFunc {
 
 // offered completes the only argument of a command with what a server or library has.
 func (a *app) offered(values offer) cobra.CompletionFunc {
-	return func(command *cobra.Command, arguments []string, typed string) (found []cobra.Completion, _ cobra.ShellCompDirective) {
+	return func(command *cobra.Command, arguments []string, typed string) (found []cobra.Completion,
+		_ cobra.ShellCompDirective) {
 		if len(arguments) == 0 {
 			found = a.complete(command, values, typed)
 		}
@@ -154,7 +159,8 @@ func completable(found []cobra.Completion) (safe []cobra.Completion) {
 	}
 	for _, one := range found {
 		value, about, _ := strings.Cut(one, "\t")
-		if value == "" || len(value) > longestValue || strings.ContainsFunc(value, special) || strings.ContainsRune("-_ #'", rune(value[0])) {
+		if value == "" || len(value) > longestValue || strings.ContainsFunc(value, special) ||
+			strings.ContainsRune("-_ #'", rune(value[0])) {
 			continue
 		}
 		if about = text.Shorten(printable(text.OneLine(about)), longestDescription); about != "" {

@@ -32,14 +32,16 @@ func (a *app) setupCommands() []*cobra.Command {
 func (a *app) configCommand() *cobra.Command {
 	unset := false
 	is := traits{class: changes, arguments: a.offerKeys(keysToSet)}
-	setCommand := a.newCommand("set KEY…", "Set a key of the configuration file", is, func(_ context.Context, arguments []string) error {
-		return a.configSet(arguments, unset)
-	})
+	setCommand := a.newCommand("set KEY…", "Set a key of the configuration file",
+		is, func(_ context.Context, arguments []string) error {
+			return a.configSet(arguments, unset)
+		})
 	setCommand.Flags().BoolVar(&unset, "unset", false, "remove the key instead")
 	return a.group("config", "Show and change the configuration file",
 		a.newCommand("path", "Print the path of the configuration file",
 			traits{class: reads, json: prints(pathOutput{})}, a.configPath),
-		a.newCommand("list", "List the keys that have a value", traits{class: reads, json: prints([]config.Setting{})}, a.configList),
+		a.newCommand("list", "List the keys that have a value", traits{class: reads, json: prints([]config.Setting{})},
+			a.configList),
 		a.newCommand("get KEY", "Print the value of a key",
 			traits{class: reads, arguments: a.offerKeys(keysToGet), json: prints(valueOutput{})}, a.configGet),
 		setCommand,
@@ -93,7 +95,8 @@ func (a *app) configList(context.Context, []string) error {
 		return err
 	}
 	a.uncopied = true
-	return printList(a, "config", loaded.Settings(), "No keys are set.", table{header: []string{"KEY", "VALUE", "FROM"}},
+	return printList(a, "config", loaded.Settings(), "No keys are set.",
+		table{header: []string{"KEY", "VALUE", "FROM"}},
 		func(s config.Setting) []string { return []string{s.Key, s.Value, s.From} })
 }
 
@@ -141,7 +144,8 @@ func (a *app) configSet(arguments []string, unset bool) error {
 		return err
 	}
 	if action, ok := strings.CutPrefix(arguments[0], "keys."); ok && a.program.KeyProblems != nil {
-		if problems := a.program.KeyProblems(map[string][]string{action: strings.Split(value, ",")}); len(problems) > 0 {
+		if problems := a.program.KeyProblems(map[string][]string{action: strings.Split(value, ",")}); len(
+			problems) > 0 {
 			return usage("The actions and their keys are in docs/keys.md.", "%s", problems[0])
 		}
 	}
@@ -156,15 +160,16 @@ func (a *app) configSet(arguments []string, unset bool) error {
 	return nil
 }
 
-// mayRedirect refuses to change, without a terminal, where searches, questions and tokens go: an agent that follows what
-// a document says has a pipe, though its standard input may be the terminal of the person who started it. Whoever runs
-// programs as this user can write the file itself; this prevents accidents.
+// mayRedirect refuses to change, without a terminal, where searches, questions and tokens go: an agent that follows
+// what a document says has a pipe, though its standard input may be the terminal of the person who started it. Whoever
+// runs programs as this user can write the file itself; this prevents accidents.
 func (a *app) mayRedirect(path string) error {
 	if a.io.OutTTY && a.io.ErrTTY || config.IsPresentation(path) || a.io.Env.Getenv("QUARRY_ALLOW_CONFIG") == "1" {
 		return nil
 	}
 	key, err := config.LookupKey(path)
-	if group, _, _ := strings.Cut(path, "."); err != nil && group != "profiles" && group != "llm" { // --unset removes all of one
+	// --unset removes all of one.
+	if group, _, _ := strings.Cut(path, "."); err != nil && group != "profiles" && group != "llm" {
 		return err
 	}
 	about, _, _ := strings.Cut(cmp.Or(key.About, "all of its keys"), ";")
@@ -208,9 +213,11 @@ func (a *app) sayTarget(key string) {
 func (a *app) newValue(key config.Key, arguments []string) (string, error) {
 	switch {
 	case len(arguments) > 2:
-		return "", usage("Quote a value with spaces; separate the items of a list by commas.", "unexpected argument %q", arguments[2])
+		return "", usage("Quote a value with spaces; separate the items of a list by commas.", "unexpected argument %q",
+			arguments[2])
 	case key.Secret && len(arguments) == 2:
-		return "", usage("Others can see arguments. Give it on standard input: quarry config set "+arguments[0]+" < FILE", "%s is a secret", arguments[0])
+		return "", usage("Others can see arguments. Give it on standard input: quarry config set "+arguments[0]+
+			" < FILE", "%s is a secret", arguments[0])
 	case !key.Secret && len(arguments) < 2:
 		return "", usage("It takes "+key.Values+".", "missing value of %s", arguments[0])
 	case !key.Secret:
@@ -218,7 +225,8 @@ func (a *app) newValue(key config.Key, arguments []string) (string, error) {
 	}
 	value, err := a.readSecret(arguments[0])
 	if err == nil && value == "" {
-		err = usage("To remove the key: quarry config set "+arguments[0]+" --unset", "the value of %s is empty", arguments[0])
+		err = usage("To remove the key: quarry config set "+arguments[0]+" --unset", "the value of %s is empty",
+			arguments[0])
 	}
 	return value, err
 }
@@ -278,8 +286,8 @@ func (a *app) configEdit(context.Context, []string) error {
 		return os.Remove(draft.Name())
 	}
 	if err := file.Replace(after); err != nil {
-		return &Failure{Code: ExitNotConfigured, What: strings.ReplaceAll(err.Error(), file.File, draft.Name()), Err: err,
-			Do: "Nothing was changed; what you wrote is in " + draft.Name()}
+		return &Failure{Code: ExitNotConfigured, What: strings.ReplaceAll(err.Error(), file.File, draft.Name()),
+			Err: err, Do: "Nothing was changed; what you wrote is in " + draft.Name()}
 	}
 	a.say("Saved %s.", file.File)
 	return os.Remove(draft.Name())
@@ -292,7 +300,8 @@ func (a *app) runEditor(path string) error {
 	command.Dir = a.io.Dir
 	a.waits.Store(true) // the terminal is the editor's
 	if err := command.Run(); err != nil {
-		return &Failure{Code: ExitGeneral, What: fmt.Sprintf("the editor %s failed: %v", editor, err), Do: "Set EDITOR to your editor.", Err: err}
+		return &Failure{Code: ExitGeneral, What: fmt.Sprintf("the editor %s failed: %v", editor, err),
+			Do: "Set EDITOR to your editor.", Err: err}
 	}
 	return nil
 }

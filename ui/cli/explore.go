@@ -35,8 +35,8 @@ type Exploration struct {
 
 // printingFlags are those of search that only make sense for printed results.
 func printingFlags() []string {
-	return strings.Fields("json max-output budget indent fields jq template format raw explain history no-query-expansion " +
-		"no-document-selection sort offset")
+	return strings.Fields("json max-output budget indent fields jq template format raw explain history " +
+		"no-query-expansion no-document-selection sort offset")
 }
 
 // plain reports whether lines instead of a full screen were requested.
@@ -131,7 +131,8 @@ func (a *app) flagFilters(request wire.SearchRequest, options *searchOptions) (f
 		read := client.ParseQuery(filter, a.now())
 		if err == nil && (len(read.Chips) != 1 || read.Chips[0].Raw != filter ||
 			read.Chips[0].Value != strings.Join(values, ",")) {
-			err = usage("Print the results instead: add --format text", "the explorer has no filter for --%s %q", flag, strings.Join(values, ","))
+			err = usage("Print the results instead: add --format text", "the explorer has no filter for --%s %q", flag,
+				strings.Join(values, ","))
 		}
 		filters = append(filters, filter)
 	}

@@ -131,7 +131,8 @@ func (a *app) explainReply(err error, reply *client.Error) *Failure {
 }
 
 // malformed matches the validation error of one field that a person wrote: its name, what is wrong, and the value.
-var malformed = pattern.Lazy(`^1 validation error: \{.*'loc': \(.*'(\w+)'\), 'msg': '(?:Value error, )?(.*)', 'input': ('[^']*')`)
+var malformed = pattern.Lazy(
+	`^1 validation error: \{.*'loc': \(.*'(\w+)'\), 'msg': '(?:Value error, )?(.*)', 'input': ('[^']*')`)
 
 // serverHint returns what to set if only the token of the environment decided where to search; "" otherwise.
 func (a *app) serverHint() string {
@@ -142,7 +143,8 @@ func (a *app) serverHint() string {
 	if err != nil || choice.NoServerIn == "" {
 		return ""
 	}
-	return fmt.Sprintf("set %s to the server of the token in the environment; without it, the server is that of Onyx's CLI (%s)",
+	return fmt.Sprintf("set %s to the server of the token in the environment; without it, the server is that of "+
+		"Onyx's CLI (%s)",
 		choice.NoServerIn, choice.ServerURL)
 }
 
@@ -158,8 +160,10 @@ func exitCodeOf(reply *client.Error) int {
 
 func exitCodeOfKind(kind client.Kind) int {
 	return cmp.Or(map[client.Kind]int{
-		client.BadRequest: ExitUsage, client.Auth: ExitAuth, client.Unreachable: ExitUnreachable, client.RateLimited: ExitRateLimited,
-		client.Timeout: ExitTimeout, client.Server: ExitServer, client.NotAvailable: ExitNotAvailable, client.Canceled: ExitInterrupted,
+		client.BadRequest: ExitUsage, client.Auth: ExitAuth, client.Unreachable: ExitUnreachable,
+		client.RateLimited: ExitRateLimited,
+		client.Timeout:     ExitTimeout, client.Server: ExitServer, client.NotAvailable: ExitNotAvailable,
+		client.Canceled: ExitInterrupted,
 	}[kind], ExitGeneral)
 }
 
@@ -170,7 +174,8 @@ func interruption() *Failure {
 // timedOut says after how long, and what would be faster.
 func (a *app) timedOut(err error) *Failure {
 	after := friendlyDuration(a.now().Sub(a.started))
-	return &Failure{Code: ExitTimeout, What: "no answer after " + after, Do: a.faster(", or wait longer: --timeout 10m"), Err: err}
+	return &Failure{Code: ExitTimeout, What: "no answer after " + after,
+		Do: a.faster(", or wait longer: --timeout 10m"), Err: err}
 }
 
 // faster says what would give an answer in time, or else waits longer.

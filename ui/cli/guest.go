@@ -28,9 +28,10 @@ func localFlags() map[string]string {
 	const decided = "Omit the flag: the server decides what is searched."
 	const printed, query = "Omit the flag: results are printed.", "Give the query itself."
 	const elsewhere = "Use it on your machine: ssh HOST search QUERY | jq EXPRESSION" // its memory cannot be bounded
-	return map[string]string{"server": decided, "library": decided, "profile": decided, "sample": decided, "also": decided,
-		"history": decided, "from": "Send the saved search on standard input: --from -", "pick": printed, "output": printed,
-		"saved": query, "new": query, "jq": elsewhere, "template": elsewhere,
+	return map[string]string{"server": decided, "library": decided, "profile": decided, "sample": decided,
+		"also":    decided,
+		"history": decided, "from": "Send the saved search on standard input: --from -", "pick": printed,
+		"output": printed, "saved": query, "new": query, "jq": elsewhere, "template": elsewhere,
 		"debug": "Omit the flag: it is for the administrator of this server."}
 }
 

@@ -58,7 +58,8 @@ func lookupHelp(path string) helpEntry {
 // parseExits reads a list of exit codes; "remote" stands for those of commands that talk to a server.
 func parseExits(text string) []int {
 	if text == "remote" {
-		return []int{ExitNotConfigured, ExitAuth, ExitUnreachable, ExitRateLimited, ExitTimeout, ExitServer, ExitNotAvailable}
+		return []int{ExitNotConfigured, ExitAuth, ExitUnreachable, ExitRateLimited, ExitTimeout, ExitServer,
+			ExitNotAvailable}
 	}
 	return exslices.CastFuncFilter(strings.Fields(text), func(field string) (int, bool) {
 		code, err := strconv.Atoi(field)
@@ -69,17 +70,18 @@ func parseExits(text string) []int {
 func (a *app) helpCommand() *cobra.Command {
 	var command *cobra.Command
 	is := traits{class: reads, guests: true, arguments: offerHelp}
-	command = a.newCommand("help [COMMAND]…", "Print the help of a command or topic", is, func(_ context.Context, arguments []string) error {
-		if topic := topicText(strings.Join(arguments, " ")); topic != "" {
-			return a.print([]byte(topic))
-		}
-		found, rest, err := command.Root().Find(arguments)
-		if err != nil || len(rest) > 0 {
-			return usage("See: quarry --help", "unknown command or topic %q", strings.Join(arguments, " "))
-		}
-		found.InitDefaultHelpFlag()
-		return found.Help()
-	})
+	command = a.newCommand("help [COMMAND]…", "Print the help of a command or topic",
+		is, func(_ context.Context, arguments []string) error {
+			if topic := topicText(strings.Join(arguments, " ")); topic != "" {
+				return a.print([]byte(topic))
+			}
+			found, rest, err := command.Root().Find(arguments)
+			if err != nil || len(rest) > 0 {
+				return usage("See: quarry --help", "unknown command or topic %q", strings.Join(arguments, " "))
+			}
+			found.InitDefaultHelpFlag()
+			return found.Help()
+		})
 	command.Hidden = true
 	return command
 }

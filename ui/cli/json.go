@@ -15,8 +15,8 @@ import (
 // encodeJSON writes a value on one line, or indented by two spaces. A missing list or map is an empty one, and
 // characters of HTML stay as they are.
 func encodeJSON(value any, indent bool) ([]byte, error) {
-	options := []json.Options{jsonv1.DefaultOptionsV1(), jsontext.EscapeForHTML(false), json.FormatNilSliceAsNull(false),
-		json.FormatNilMapAsNull(false)}
+	options := []json.Options{jsonv1.DefaultOptionsV1(), jsontext.EscapeForHTML(false),
+		json.FormatNilSliceAsNull(false), json.FormatNilMapAsNull(false)}
 	if indent {
 		options = append(options, jsontext.WithIndent("  "))
 	}

@@ -18,8 +18,8 @@ func leftOutText(left wire.LeftOut) string {
 		what  string
 	}{
 		{left.IgnoredFiles, "ignored file"}, {left.IgnoredFolders, "ignored folder"}, {left.HiddenFiles, "hidden file"},
-		{left.HiddenFolders, "hidden folder"}, {left.Links, "link"}, {left.Parts, "damaged part"}, {left.Secret, "secret"},
-		{left.Generated, "generated file"},
+		{left.HiddenFolders, "hidden folder"}, {left.Links, "link"}, {left.Parts, "damaged part"},
+		{left.Secret, "secret"}, {left.Generated, "generated file"},
 	} {
 		if part.count > 0 {
 			parts = append(parts, text.Count(part.count, part.what))
@@ -33,7 +33,8 @@ func leftOutText(left wire.LeftOut) string {
 
 // dryRunText is what a dry run prints: its counts by format, and in all.
 func (p *progress) dryRunText(done wire.LibraryEvent) string {
-	t := table{header: []string{"FORMAT", "ADD", "UPDATE", "REMOVE", "UNCHANGED", "SKIPPED FILES"}, style: p.app.style, width: p.app.io.columns()}
+	t := table{header: []string{"FORMAT", "ADD", "UPDATE", "REMOVE", "UNCHANGED", "SKIPPED FILES"}, style: p.app.style,
+		width: p.app.io.columns()}
 	for _, f := range p.formats {
 		counts := []int{f.Added, f.Updated, f.Removed, f.Unchanged, f.Skipped}
 		t.rows = append(t.rows, append([]string{printable(f.Kind)}, exslices.CastFunc(counts, text.Number)...))

@@ -41,7 +41,9 @@ func (a *app) changeLibrary(ctx context.Context, verb string, create bool, chang
 	}
 	a.noteOtherTarget()
 	return a.with(ctx, a.openLibrary(create), func(ctx context.Context, c *client.Client) error {
-		if _, err := onHost(a, func(host Host) (any, error) { return nil, host.MayWrite(a.flags.Library) }); err != nil {
+		if _, err := onHost(a, func(host Host) (any, error) {
+			return nil, host.MayWrite(a.flags.Library)
+		}); err != nil {
 			return err
 		}
 		p := a.newProgress(verb)
@@ -140,7 +142,8 @@ func (a *app) changesLibrary(arguments cobra.CompletionFunc, json func() []*json
 
 func (a *app) addCommand() *cobra.Command {
 	var request wire.AddRequest
-	command := a.newCommand("add PATH|URL…", "Add files and pages to the local library", a.changesLibrary(files, changeSchemas),
+	command := a.newCommand("add PATH|URL…", "Add files and pages to the local library",
+		a.changesLibrary(files, changeSchemas),
 		func(ctx context.Context, arguments []string) (err error) {
 			if slices.Contains(arguments, "-") {
 				err = a.readDocument(arguments, &request)
@@ -164,7 +167,8 @@ func (a *app) addCommand() *cobra.Command {
 	flags := command.Flags()
 	flags.StringVar(&request.As, "as", "", "`SOURCE` of the documents, like slack (default: detected)")
 	flags.StringVar(&request.Set, "set", "", "add the documents to this document set (`NAME`)")
-	flags.StringVar(&request.Name, "name", "", "short `NAME` of PATH in citations (default: its repository's or folder's)")
+	flags.StringVar(&request.Name, "name", "",
+		"short `NAME` of PATH in citations (default: its repository's or folder's)")
 	flags.StringArrayVar(&request.Include, "include", nil,
 		"also read hidden, secret and generated files that match `GLOB` (repeatable)")
 	flags.StringVar(&request.Title, "title", "", "`TITLE` of the document from standard input (-)")
@@ -187,7 +191,8 @@ func (a *app) readDocument(arguments []string, request *wire.AddRequest) (err er
 		return fmt.Errorf("read standard input: %w", err)
 	}
 	if len(request.Content) > wire.MaxContent {
-		return usage("Save it to a file and add that: quarry add FILE", "standard input is larger than %d MB", wire.MaxContent>>20)
+		return usage("Save it to a file and add that: quarry add FILE", "standard input is larger than %d MB",
+			wire.MaxContent>>20)
 	}
 	request.Title = text.OneLine(request.Title)
 	return nil
@@ -279,7 +284,8 @@ func onlyFiles(paths []string) bool {
 
 func (a *app) removeCommand() *cobra.Command {
 	var set, source string
-	command := a.newCommand("remove PATH|ID…", "Remove documents from the local library", a.changesLibrary(files, changeSchemas),
+	command := a.newCommand("remove PATH|ID…", "Remove documents from the local library",
+		a.changesLibrary(files, changeSchemas),
 		func(ctx context.Context, arguments []string) error {
 			if len(arguments) == 0 && set == "" && source == "" {
 				return usage("Give a path, a document id, --set NAME or --source SOURCE.", "missing argument PATH|ID")
@@ -288,7 +294,8 @@ func (a *app) removeCommand() *cobra.Command {
 				return err
 			}
 			if len(arguments) > 0 && set+source != "" || set != "" && source != "" {
-				return usage("Use one at a time: each removes all of its documents.", "PATH|ID, --set and --source exclude each other")
+				return usage("Use one at a time: each removes all of its documents.",
+					"PATH|ID, --set and --source exclude each other")
 			}
 			return a.changeLibrary(ctx, verbRemoved, false,
 				func(ctx context.Context, c *client.Client, report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
@@ -337,26 +344,27 @@ func (a *app) syncCommand() *cobra.Command {
 		Watch   bool `flag:"watch" usage:"keep running and sync after every change"`
 	}{}
 	is := a.changesLibrary(files, changeSchemas)
-	command := a.newCommand("sync [PATH…]", "Update the local library from its files", is, func(ctx context.Context, arguments []string) error {
-		paths, err := a.absolute(arguments)
-		if err != nil {
-			return err
-		}
-		sync := func(verb string) error {
-			request := wire.SyncRequest{Paths: paths, Meaning: options.Meaning}
-			switch {
-			case verb == verbWatched:
-				request.Check, request.FilesOnly = wire.CheckNone, true
-			case options.Check:
-				request.Check = wire.CheckFull
+	command := a.newCommand("sync [PATH…]", "Update the local library from its files",
+		is, func(ctx context.Context, arguments []string) error {
+			paths, err := a.absolute(arguments)
+			if err != nil {
+				return err
 			}
-			return a.changeLibrary(ctx, verb, false, asking(request))
-		}
-		if options.Watch {
-			return a.syncForever(ctx, paths, sync)
-		}
-		return sync(verbSynced)
-	})
+			sync := func(verb string) error {
+				request := wire.SyncRequest{Paths: paths, Meaning: options.Meaning}
+				switch {
+				case verb == verbWatched:
+					request.Check, request.FilesOnly = wire.CheckNone, true
+				case options.Check:
+					request.Check = wire.CheckFull
+				}
+				return a.changeLibrary(ctx, verb, false, asking(request))
+			}
+			if options.Watch {
+				return a.syncForever(ctx, paths, sync)
+			}
+			return sync(verbSynced)
+		})
 	bindFlags(command.Flags(), &options)
 	return command
 }

@@ -127,7 +127,8 @@ func (a *app) printAgents(ctx context.Context, c *client.Client, choice target.C
 			continue
 		}
 		sets := exslices.CastFunc(persona.DocumentSets, func(set wire.DocumentSet) string { return set.Name })
-		found = append(found, agentRow{persona.ID, persona.Name, persona.Description, false, true, sets, persona.KnowledgeSources, choice.Profile})
+		found = append(found, agentRow{persona.ID, persona.Name, persona.Description, false, true, sets,
+			persona.KnowledgeSources, choice.Profile})
 	}
 	return printList(a, "agents", found, "No agents available.", table{header: []string{"ID", "NAME", "DESCRIPTION"}},
 		func(r agentRow) []string { return []string{strconv.Itoa(r.ID), r.Name, r.Description} })
@@ -146,7 +147,8 @@ func (a *app) printSets(ctx context.Context, c *client.Client, choice target.Cho
 		if len(sources) == 0 && counts[set.Name] > 0 && i < mostSets { // of files, which no connector brought
 			sources = sourcesOf(ctx, c, set.Name)
 		}
-		found = append(found, setRow{set.ID, set.Name, text.OrEmpty(set.Description), sources, countOf(counts, set.Name), set.IsPublic, choice.Profile})
+		found = append(found, setRow{set.ID, set.Name, text.OrEmpty(set.Description), sources,
+			countOf(counts, set.Name), set.IsPublic, choice.Profile})
 	}
 	return printList(a, "document-sets", found, "No document sets. Create one: quarry add PATH --set NAME",
 		table{header: []string{"NAME", "DOCUMENTS", "SOURCES", "DESCRIPTION"}, optional: 1, right: 1},
@@ -249,8 +251,8 @@ func (a *app) printSources(ctx context.Context, c *client.Client, choice target.
 	}
 	counts := c.Counts(ctx, field.Source)
 	found := exslices.CastFunc(list.Values, func(source string) sourceRow {
-		return sourceRow{source, wire.SourceName(source), client.SourceDescription(source), countOf(counts, source), list.Status[source],
-			list.Origin, choice.Profile}
+		return sourceRow{source, wire.SourceName(source), client.SourceDescription(source), countOf(counts, source),
+			list.Status[source], list.Origin, choice.Profile}
 	})
 	if note := listingNote(list.Origin); note != "" && (!a.wantsJSON() || list.Origin != client.ListedForAll) {
 		a.note("%s", note)
@@ -262,7 +264,8 @@ func (a *app) printSources(ctx context.Context, c *client.Client, choice target.
 func (r sourceRow) cells() []string {
 	description := r.Description
 	if r.Status != "" && r.Status != "ACTIVE" {
-		description = strings.TrimSpace(description + " (" + strings.ToLower(strings.ReplaceAll(r.Status, "_", " ")) + ")")
+		description = strings.TrimSpace(description + " (" +
+			strings.ToLower(strings.ReplaceAll(r.Status, "_", " ")) + ")")
 	}
 	return []string{r.Source, r.Name, countCell(r.Documents), description}
 }
@@ -270,9 +273,11 @@ func (r sourceRow) cells() []string {
 // listingNote says what a list of sources does not show; nothing if it is what the caller can search.
 func listingNote(origin string) string {
 	return map[string]string{
-		client.ListedForAll:    "these sources are connected to the workspace; you may not have access to all",
-		client.ListedByTags:    "the token cannot list connectors: these sources have tagged documents, and there may be more",
-		client.ListedByNothing: "the token cannot list sources: these are the sources that quarry knows, connected or not",
+		client.ListedForAll: "these sources are connected to the workspace; you may not have access to all",
+		client.ListedByTags: "the token cannot list connectors: these sources have tagged documents, and there " +
+			"may be more",
+		client.ListedByNothing: "the token cannot list sources: these are the sources that quarry knows, connected " +
+			"or not",
 	}[origin]
 }
 
@@ -305,7 +310,8 @@ const columnGap = 2
 
 // String renders the table with a line break at the end. Where it does not fit, the widest cells are cut.
 func (t table) String() string {
-	g := grid.New().Border(lipgloss.HiddenBorder()).BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).
+	g := grid.New().Border(lipgloss.HiddenBorder()).BorderTop(false).BorderBottom(false).BorderLeft(
+		false).BorderRight(false).
 		BorderColumn(false).BorderHeader(false).Wrap(false).StyleFunc(t.cellStyle)
 	widths := t.widths()
 	cut := func(row []string) (cells []string) {

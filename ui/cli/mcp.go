@@ -49,5 +49,6 @@ func (a *app) mcp(ctx context.Context, choice target.Choice, connector bool) err
 	}
 	defer session.Close()
 	return mcp.Serve(a.traced(ctx), a.io.In, a.out, mcp.Options{Client: session.Client, Agent: choice.SearchAgent(),
-		Version: a.program.Version, Guest: a.program.Guest, Connector: connector, Timeout: a.flags.Timeout, Broke: a.program.Broke})
+		Version: a.program.Version, Guest: a.program.Guest, Connector: connector, Timeout: a.flags.Timeout,
+		Broke: a.program.Broke})
 }

@@ -34,7 +34,8 @@ func (a *app) migrateCommand() *cobra.Command {
 			return a.changeLibrary(ctx, verbMoved, false, asking(request))
 		})
 	flags := command.Flags()
-	flags.StringVar(&request.To, "to", "", "`ENGINE` to copy to: weaviate, or postgres (documents only if it is the index.engine)")
+	flags.StringVar(&request.To, "to", "",
+		"`ENGINE` to copy to: weaviate, or postgres (documents only if it is the index.engine)")
 	flags.BoolVar(&request.DryRun, "dry-run", false, "print what would be copied, and store nothing")
 	return command
 }
@@ -61,20 +62,22 @@ func movedText(done wire.LibraryEvent, moved wire.Migration) string {
 		line("Dry run, nothing was stored.")
 	}
 	if moved.Engine == wire.EnginePostgres || moved.Directory+moved.Chats > 0 {
-		line("%s: %s about people, tokens and settings, %s of conversations, of %s.", verb, text.Count(moved.Directory, "entry"),
-			text.Count(moved.Chats, "entry"), text.Count(moved.Tenants, "tenant"))
+		line("%s: %s about people, tokens and settings, %s of conversations, of %s.", verb,
+			text.Count(moved.Directory, "entry"), text.Count(moved.Chats, "entry"), text.Count(moved.Tenants, "tenant"))
 	}
 	if len(moved.Kept) > 0 {
-		kept := strings.NewReplacer("directory", "people, tokens and settings", "chats", "conversations").Replace(strings.Join(moved.Kept, ", "))
+		kept := strings.NewReplacer("directory", "people, tokens and settings", "chats",
+			"conversations").Replace(strings.Join(moved.Kept, ", "))
 		line("Already in the database and left as they are there: %s.", kept)
 	}
 	if moved.Engine == wire.EngineWeaviate || moved.Documents+done.Added+done.Updated+done.Removed > 0 {
 		line("%s", done.Outcome("added", "updated", "removed"))
 	}
 	if moved.Queries > 0 {
-		line("The copy has %s with %s, as the library. Of %s for sampled documents, %d find them among the first 10 results "+
-			"(the library: %d), and %d have the same first result.", text.Count(moved.Documents, "document"),
-			text.Count(moved.Passages, "passage"), text.Count(moved.Queries, "search"), moved.Found, moved.FoundBefore, moved.SameFirst)
+		line("The copy has %s with %s, as the library. Of %s for sampled documents, %d find them among the first 10 "+
+			"results (the library: %d), and %d have the same first result.", text.Count(moved.Documents, "document"),
+			text.Count(moved.Passages, "passage"), text.Count(moved.Queries, "search"), moved.Found, moved.FoundBefore,
+			moved.SameFirst)
 	}
 	return b.String()
 }

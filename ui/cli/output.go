@@ -41,7 +41,7 @@ type truncation struct {
 	ShownResults     int     `json:"shown_results"`
 	TotalBytes       int     `json:"total_bytes" jsonschema:"size of the complete output"`
 	ContentTruncated bool    `json:"content_truncated" jsonschema:"the content of the first result is cut"`
-	FullResponsePath *string `json:"full_response_path" jsonschema:"file with the complete output; null if none was kept"`
+	FullResponsePath *string `json:"full_response_path" jsonschema:"file of the complete output; null: none"`
 	Hint             string  `json:"hint"`
 }
 
@@ -115,7 +115,8 @@ func (b bound) firstThatFits(texts []string) (fitting string) {
 // lines returns the first whole lines of a text that fit.
 func (b bound) lines(whole string) []byte {
 	lines := strings.SplitAfter(whole, "\n")
-	kept, _ := largest(0, len(lines), b, func(n int) ([]byte, error) { return []byte(strings.Join(lines[:n], "")), nil })
+	kept, _ := largest(0, len(lines), b,
+		func(n int) ([]byte, error) { return []byte(strings.Join(lines[:n], "")), nil })
 	return kept
 }
 
@@ -226,7 +227,8 @@ func (a *app) printAnswer(kind string, value answer) error {
 		return err
 	}
 	return a.printCut(kind, "json", encoded, func(limit bound, path *string) ([]byte, error) {
-		return cutTo(value, limit, truncation{TotalBytes: len(encoded), FullResponsePath: path, Hint: cutHint(path, limit)})
+		return cutTo(value, limit,
+			truncation{TotalBytes: len(encoded), FullResponsePath: path, Hint: cutHint(path, limit)})
 	})
 }
 

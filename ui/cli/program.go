@@ -145,7 +145,8 @@ func (a *app) open(ctx context.Context, choice target.Choice) (*client.Session, 
 // openLibrary opens the library of this machine, or that of --library, if it exists or is to be created.
 func (a *app) openLibrary(create bool) opener {
 	return func(ctx context.Context) (*client.Session, error) {
-		return onHost(a, func(host Host) (*client.Session, error) { return host.OpenLibrary(ctx, a.flags.Library, create) })
+		return onHost(a,
+			func(host Host) (*client.Session, error) { return host.OpenLibrary(ctx, a.flags.Library, create) })
 	}
 }
 
@@ -182,8 +183,8 @@ func (a *app) private() bool {
 
 // request collects the flags that choose a target.
 func (a *app) request() target.Request {
-	return target.Request{Server: a.flags.Server, Library: a.flags.Library, Profile: a.flags.Profile, Sample: a.flags.Sample,
-		Terminal: a.io.interactive()}
+	return target.Request{Server: a.flags.Server, Library: a.flags.Library, Profile: a.flags.Profile,
+		Sample: a.flags.Sample, Terminal: a.io.interactive()}
 }
 
 var _ Host = (*target.Host)(nil)
@@ -330,7 +331,8 @@ func (a *app) debugRequest(t client.Trace) {
 	if t.Err != nil {
 		outcome = t.Err.Error()
 	}
-	a.debug("%s %s: %s in %s", t.Method, strings.TrimPrefix(t.URL, client.InProcessURL), outcome, t.Took.Round(time.Microsecond))
+	a.debug("%s %s: %s in %s", t.Method, strings.TrimPrefix(t.URL, client.InProcessURL), outcome,
+		t.Took.Round(time.Microsecond))
 }
 
 // say prints a plain line on standard error, unless --quiet.

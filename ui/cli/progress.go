@@ -255,8 +255,8 @@ func (p *progress) finish(done wire.LibraryEvent, searched string) error {
 		return p.finishMove(done)
 	}
 	if p.json {
-		p.writeLast(doneEvent{wire.LibraryDone, done.Added, done.Updated, done.Removed, done.Unchanged, done.Skipped, done.Repaired, done.Damaged,
-			done.LeftOut, p.verb == verbDryRun, searched})
+		p.writeLast(doneEvent{wire.LibraryDone, done.Added, done.Updated, done.Removed, done.Unchanged, done.Skipped,
+			done.Repaired, done.Damaged, done.LeftOut, p.verb == verbDryRun, searched})
 		return p.err
 	}
 	for _, line := range slices.Concat(p.listLines(), damageLines(p.damage)) {
@@ -269,7 +269,8 @@ func (p *progress) finish(done wire.LibraryEvent, searched string) error {
 	switch reason := vectors.Reason; {
 	case reason == "": // what is left follows
 	case vectors.Done+vectors.Refused >= vectors.Total:
-		p.app.say("%s; the model refuses the others, which only lexical search finds: %s", vectorsText(vectors), text.Sentence(reason))
+		p.app.say("%s; the model refuses the others, which only lexical search finds: %s", vectorsText(vectors),
+			text.Sentence(reason))
 	default:
 		p.app.say("%s; only lexical search finds the others: %s When that is fixed: quarry sync --meaning%s",
 			vectorsText(vectors), text.Sentence(reason), p.app.libraryFlag())
@@ -279,7 +280,8 @@ func (p *progress) finish(done wire.LibraryEvent, searched string) error {
 			restOfVectors(vectors.SecondsLeft, p.app.libraryFlag()))
 	}
 	if indexing := p.latest[wire.LibraryIndexing]; indexing.Reason != "" && indexing.Done < indexing.Total {
-		p.app.say("Everything is stored, but %s not indexed yet: %s%s", text.Count(indexing.Total-indexing.Done, "change"), text.Sentence(indexing.Reason), indexedLater)
+		p.app.say("Everything is stored, but %s not indexed yet: %s%s",
+			text.Count(indexing.Total-indexing.Done, "change"), text.Sentence(indexing.Reason), indexedLater)
 	}
 	if p.verb == verbDryRun {
 		return p.app.print([]byte(p.dryRunText(done)))

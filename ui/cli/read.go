@@ -27,13 +27,14 @@ type readOptions struct {
 	Section string `flag:"section" usage:"print the section under this <HEADING>"`
 	Lines   string `flag:"lines" usage:"print these lines (<A:B>) of the file, or of the text where it has no file"`
 	Outline bool   `flag:"outline" usage:"print the headings and their passages"`
-	From    string `flag:"from" usage:"take each REF as a citation number of a saved search: a JSON <FILE>, or - for standard input"`
+	From    string `flag:"from" usage:"REFs are citation numbers of a saved search: a JSON <FILE>, or - for stdin"`
 	lines   *lineRange
 }
 
 func (a *app) readCommand() *cobra.Command {
 	options := readOptions{}
-	is := traits{class: reads, guests: true, arguments: files, json: prints(readOutput{}, outlineOutput{}, readsOutput{})}
+	is := traits{class: reads, guests: true, arguments: files,
+		json: prints(readOutput{}, outlineOutput{}, readsOutput{})}
 	command := a.targetCommand("read REF…", "Print passages or whole documents", is,
 		func(ctx context.Context, choice target.Choice, arguments []string) (err error) {
 			if options.lines, err = parseLines(options.Lines); err != nil {
@@ -119,7 +120,8 @@ func (r *reading) cutAround(whole string, limit bound, lastLines []string) []byt
 		end = len(r.chunks)
 	}
 	join := func(chunks []wire.Chunk) string {
-		return strings.Join(exslices.CastFunc(chunks, func(chunk wire.Chunk) string { return strings.Trim(chunk.Text(), "\n") }), "\n\n")
+		return strings.Join(exslices.CastFunc(chunks,
+			func(chunk wire.Chunk) string { return strings.Trim(chunk.Text(), "\n") }), "\n\n")
 	}
 	before, after := join(r.chunks[:at]), join(r.chunks[end:])
 	head := strings.TrimSuffix(whole, r.body())
@@ -128,7 +130,8 @@ func (r *reading) cutAround(whole string, limit bound, lastLines []string) []byt
 		if start > 0 { // a whole word
 			start += max(0, strings.IndexAny(before[start:], " \n"))
 		}
-		parts := []string{strings.TrimSpace(before[start:]), join(r.chunks[at:end]), strings.TrimSpace(text.Clip(after, n))}
+		parts := []string{strings.TrimSpace(before[start:]), join(r.chunks[at:end]),
+			strings.TrimSpace(text.Clip(after, n))}
 		parts = slices.DeleteFunc(parts, func(part string) bool { return part == "" })
 		return []byte(head + strings.Join(parts, "\n\n") + "\n" + last + "\n"), nil
 	})
@@ -145,7 +148,8 @@ func (a *app) checkReferences(arguments []string, options readOptions) error {
 	case slices.ContainsFunc(arguments, func(argument string) bool { return strings.TrimSpace(argument) == "" }):
 		return usage(example, "argument REF is empty")
 	case len(arguments) > maxReferences:
-		return usage("Give fewer, or read them one after the other.", "too many references: %d, the limit is %d", len(arguments), maxReferences)
+		return usage("Give fewer, or read them one after the other.", "too many references: %d, the limit is %d",
+			len(arguments), maxReferences)
 	}
 	return checkRange("around", options.Around, 0, maxAround)
 }
@@ -159,9 +163,11 @@ func readError(ref string, err error) error {
 }
 
 // readOne reads what one reference names.
-func (a *app) readOne(ctx context.Context, choice target.Choice, ref string, options readOptions) (found *reading, err error) {
+func (a *app) readOne(ctx context.Context, choice target.Choice, ref string,
+	options readOptions) (found *reading, err error) {
 	if choice.Kind == target.KindSlack {
-		return nil, fail(ExitNotAvailable, "Open the link of the result.", "Slack cannot show the text around a message")
+		return nil, fail(ExitNotAvailable, "Open the link of the result.",
+			"Slack cannot show the text around a message")
 	}
 	err = a.with(ctx, a.onTarget(choice), func(ctx context.Context, c *client.Client) (err error) {
 		stop := a.busy("Reading…")
@@ -286,7 +292,8 @@ func (r *reading) entry(c cut) readEntry {
 		})
 		return readOutline{outlineProfile.Of(&outlined{r.document, headings})}
 	}
-	found := readDocument{Document: headProfile.Of(&r.document), WholeDocument: r.whole && c.shown >= len(r.chunks) && c.content < 0}
+	found := readDocument{Document: headProfile.Of(&r.document),
+		WholeDocument: r.whole && c.shown >= len(r.chunks) && c.content < 0}
 	for i, chunk := range firstOf(r.chunks, c.shown) {
 		if c.content >= 0 && i == 0 {
 			chunk.Content = text.Clip(chunk.Content, c.content)
@@ -434,7 +441,8 @@ func (a *app) readingText(r *reading) string {
 	width := max(10, min(a.io.columns(), widestText))
 	var b strings.Builder
 	if r.err != nil {
-		return a.style.Title.Render(text.OneLine(r.written)) + "\n" + a.style.Error.Render("failed: ") + text.OneLine(r.err.Error()) + "\n"
+		return a.style.Title.Render(text.OneLine(r.written)) + "\n" + a.style.Error.Render("failed: ") +
+			text.OneLine(r.err.Error()) + "\n"
 	}
 	b.WriteString(a.style.Title.Render(ansi.Truncate(r.title(), width, "…")) + "\n")
 	if about := r.about(); about != "" {

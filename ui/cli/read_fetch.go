@@ -57,7 +57,8 @@ func (a *app) fetchReading(ctx context.Context, c *client.Client, ref string, op
 		}
 		return found, err
 	case options.Around > 0:
-		return nil, usage("Omit --around, or give the reference of a passage (DOCUMENT_ID#N).", "--around requires a passage; %q is a document", ref)
+		return nil, usage("Omit --around, or give the reference of a passage (DOCUMENT_ID#N).",
+			"--around requires a passage; %q is a document", ref)
 	}
 	return wholeDocument(ctx, c, at.Document.ID)
 }
@@ -115,7 +116,8 @@ func (a *app) fetchSection(ctx context.Context, c *client.Client, at located, na
 		return wholeDocument(ctx, c, at.Document.ID)
 	case index < 0:
 		headings := exslices.CastFunc(outline, func(h wire.OutlineHeading) string { return text.OneLine(h.Text) })
-		do := wire.Hint(name, "See: quarry read "+config.ShellQuote(at.Document.ID)+" --outline"+a.targetFlags(), headings)
+		do := wire.Hint(name, "See: quarry read "+config.ShellQuote(at.Document.ID)+" --outline"+a.targetFlags(),
+			headings)
 		return nil, usage(do, "the document has no section %q", name)
 	}
 	heading, end, stop := outline[index], at.Document.ChunkCount-1, ""
@@ -145,7 +147,8 @@ func headingIndex(outline []wire.OutlineHeading, name, fragment string) int {
 	}
 	at := slices.IndexFunc(outline, func(h wire.OutlineHeading) bool { return text.Letters(h.Text) == wanted })
 	if at < 0 && name != "" {
-		at = slices.IndexFunc(outline, func(h wire.OutlineHeading) bool { return strings.Contains(text.Letters(h.Text), wanted) })
+		at = slices.IndexFunc(outline,
+			func(h wire.OutlineHeading) bool { return strings.Contains(text.Letters(h.Text), wanted) })
 	}
 	return at
 }

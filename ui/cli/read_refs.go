@@ -30,7 +30,8 @@ type reference struct {
 // references reads the arguments: citation numbers of a saved search if there is one, else what was printed or pasted.
 func (a *app) references(arguments []string, from string) (found []reference, err error) {
 	if from == "" {
-		return exslices.CastFunc(arguments, func(argument string) reference { return reference{argument, argument, ""} }), nil
+		return exslices.CastFunc(arguments,
+			func(argument string) reference { return reference{argument, argument, ""} }), nil
 	}
 	var numbers []int
 	for _, argument := range arguments {
@@ -157,7 +158,8 @@ func (a *app) savedResults(path string) ([]savedResult, error) {
 	}
 	results, err := decodeSaved(bytes.NewReader(content))
 	if err != nil {
-		return nil, usage("Save one: quarry search QUERY --json > FILE", "--from %s is not a saved search: %v", path, err)
+		return nil, usage("Save one: quarry search QUERY --json > FILE", "--from %s is not a saved search: %v",
+			path, err)
 	}
 	return results, nil
 }

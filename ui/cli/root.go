@@ -29,9 +29,9 @@ type globalFlags struct {
 	Library   string        `flag:"library" usage:"search the library in this folder (<DIR>)"`
 	Sample    bool          `flag:"sample" usage:"search the bundled sample library"`
 	Profile   string        `flag:"profile" usage:"search the server of this profile (<NAME>)"`
-	Timeout   time.Duration `flag:"timeout" usage:"give up after this <DURATION>, like 30s or 10m (default 5m for search and ask, else 30s)"`
+	Timeout   time.Duration `flag:"timeout" usage:"give up after <DURATION> (default 5m to search or ask, else 30s)"`
 	MaxOutput int
-	Budget    int      `flag:"budget" usage:"print what fits in this many tokens (<N>, estimated), no matter --max-output"`
+	Budget    int      `flag:"budget" usage:"print what fits in <N> tokens (estimated), no matter --max-output"`
 	JSON      bool     `flag:"json,j" usage:"print JSON"`
 	Indent    bool     `flag:"indent" usage:"indent JSON (default on a terminal)"`
 	Fields    []string `flag:"fields" usage:"print JSON with only these <FIELDS> of each result, separated by commas"`
@@ -49,7 +49,7 @@ type globalFlags struct {
 type rootFlags struct {
 	Version bool   `flag:"version,v" usage:"print the versions of client and server"`
 	Plain   bool   `flag:"plain" usage:"explore line by line, for screen readers (also ACCESSIBLE=1)"`
-	Pick    bool   `flag:"pick" usage:"explore on the terminal, and print what Enter chooses; exit code 130 without a choice"`
+	Pick    bool   `flag:"pick" usage:"explore, and print what Enter chooses; exit code 130 without a choice"`
 	Output  string `flag:"output,o" usage:"print what was picked as link, citation, passage, path or json (<FORM>)"`
 }
 
@@ -96,12 +96,14 @@ func (a *app) root() *cobra.Command {
 			case a.flags.Pick:
 				return a.pick(command, arguments, options)
 			case command.Flags().Changed("output"):
-				return usage("Add --pick, or choose the output of a search by --format.", "--output works with --pick only")
+				return usage("Add --pick, or choose the output of a search by --format.",
+					"--output works with --pick only")
 			case a.explores(command, arguments):
 				return a.explore(command, arguments, options)
 			case len(arguments) == 0 && command.ArgsLenAtDash() < 0 && !hasSearchFlags(command):
 				if a.flags.Plain {
-					defer a.note("--plain needs a terminal for input and output: without one, quarry QUERY prints results")
+					defer a.note("--plain needs a terminal for input and output: without one, quarry QUERY prints " +
+						"results")
 				}
 				return command.Help()
 			case len(arguments) == 0:
@@ -141,7 +143,8 @@ func (a *app) root() *cobra.Command {
 func (a *app) globalFlags(flags *pflag.FlagSet) {
 	bindFlags(flags, &a.flags)
 	flags.IntVar(&a.flags.MaxOutput, "max-output", -1,
-		fmt.Sprintf("cut the output at this many `BYTES`, 0 for never (default %d without a terminal)", defaultMaxOutput))
+		fmt.Sprintf("cut the output at this many `BYTES`, 0 for never (default %d without a terminal)",
+			defaultMaxOutput))
 	flags.Lookup("max-output").DefValue = "0" // the usage line has the default
 }
 
@@ -209,7 +212,8 @@ func filterAsFlag(arguments []string) error {
 			return nil
 		case isFilter && excludes && slices.Contains(client.FilterNames(), field):
 			filter := text.OneLine(argument)
-			return usage(fmt.Sprintf("Quote the query and put -- before it: quarry search -- %s", config.ShellQuote("WORDS "+filter)),
+			return usage(fmt.Sprintf("Quote the query and put -- before it: quarry search -- %s",
+				config.ShellQuote("WORDS "+filter)),
 				"%q is read as a flag", filter)
 		}
 	}
@@ -218,7 +222,8 @@ func filterAsFlag(arguments []string) error {
 
 // flagValue names what a flag of a type takes.
 func flagValue(kind string) string {
-	names := map[string]string{"int": "a whole number", "duration": "a duration like 30s or 10m", "bool": "true or false"}
+	names := map[string]string{"int": "a whole number", "duration": "a duration like 30s or 10m",
+		"bool": "true or false"}
 	return cmp.Or(names[kind], "a valid value")
 }
 
@@ -247,7 +252,8 @@ func emptyFlag(command *cobra.Command) (err error) {
 // exclusiveFlags refuses flags of which only one can be given. configure asks for the server of a profile and may get
 // both.
 func exclusiveFlags(command *cobra.Command) error {
-	for _, group := range [][]string{{"server", "library", "profile", "sample"}, {"agent", "agent-id"}, {"days", "since"}, {"max-output", "budget"}, {"jq", "template"},
+	for _, group := range [][]string{{"server", "library", "profile", "sample"}, {"agent", "agent-id"},
+		{"days", "since"}, {"max-output", "budget"}, {"jq", "template"},
 		{"outline", "section", "lines", "around"}, {"session", "agent"}, {"session", "agent-id"}} {
 		var given []string
 		for _, name := range group {
@@ -255,7 +261,8 @@ func exclusiveFlags(command *cobra.Command) error {
 				given = append(given, "--"+name)
 			}
 		}
-		if len(given) > 1 && !(command.Name() == "configure" && slices.Equal(given, []string{"--server", "--profile"})) {
+		if len(given) > 1 &&
+			!(command.Name() == "configure" && slices.Equal(given, []string{"--server", "--profile"})) {
 			return usage("Give only one of them.", "%s exclude each other", strings.Join(given, " and "))
 		}
 	}

@@ -29,7 +29,8 @@ func (a *app) schemaCommand() *cobra.Command {
 		traits{class: reads, guests: true, arguments: a.offerSchemas, json: prints([]schemaRow{})}, a.printSchema)
 }
 
-func (a *app) offerSchemas(command *cobra.Command, words []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+func (a *app) offerSchemas(command *cobra.Command, words []string,
+	_ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(words) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -52,7 +53,8 @@ func (a *app) printSchema(_ context.Context, words []string) error {
 			return a.printJSON(o.schema())
 		}
 	}
-	return unknownValue("schema", name, "quarry schema", exslices.CastFunc(all, func(o output) string { return o.name }))
+	return unknownValue("schema", name, "quarry schema",
+		exslices.CastFunc(all, func(o output) string { return o.name }))
 }
 
 // output is JSON that a command prints.
@@ -70,7 +72,8 @@ func (a *app) outputs(root *cobra.Command) []output {
 	}
 	for command := range commandsBelow(root) {
 		if types := a.traits[command].json; types != nil {
-			all = append(all, output{strings.ReplaceAll(commandPath(command), " ", "-"), command.CommandPath() + " --json", types})
+			all = append(all,
+				output{strings.ReplaceAll(commandPath(command), " ", "-"), command.CommandPath() + " --json", types})
 		}
 	}
 	slices.SortFunc(all, func(a, b output) int { return strings.Compare(a.name, b.name) })
@@ -98,7 +101,8 @@ func prints(values ...any) func() []*jsonschema.Schema {
 
 // changeSchemas describe the lines of the commands that change the library.
 func changeSchemas() []*jsonschema.Schema {
-	return eventSchemas(doneEvent{}, wire.LibraryProgress, wire.LibrarySkipped, wire.LibraryLeftOut, wire.LibraryAssumed,
+	return eventSchemas(doneEvent{}, wire.LibraryProgress, wire.LibrarySkipped, wire.LibraryLeftOut,
+		wire.LibraryAssumed,
 		wire.LibraryTaken, wire.LibraryFormat, wire.LibraryEmbedding, wire.LibraryIndexing, wire.LibraryChecking,
 		wire.LibraryRepaired, wire.LibraryDamaged)
 }
@@ -123,8 +127,10 @@ func resultSchemas() []*jsonschema.Schema {
 	result, found := schemaOf(resultLine{}), profileSchemas()[reflect.TypeFor[foundResult]()].CloneSchemas()
 	withoutNull(found)
 	maps.Copy(result.Properties, found.Properties)
-	result.Required, result.PropertyOrder = append(result.Required, found.Required...), append(result.PropertyOrder, found.PropertyOrder...)
-	return []*jsonschema.Schema{constant(result, lineResult), lineOf(lineError, errorLine{}), lineOf(lineSummary, summaryLine{})}
+	result.Required, result.PropertyOrder = append(result.Required, found.Required...),
+		append(result.PropertyOrder, found.PropertyOrder...)
+	return []*jsonschema.Schema{constant(result, lineResult), lineOf(lineError, errorLine{}),
+		lineOf(lineSummary, summaryLine{})}
 }
 
 // askSchemas describe the lines of ask. Events of the server's own have fields that quarry passes on as they are.
@@ -143,15 +149,19 @@ func askSchemas() (lines []*jsonschema.Schema) {
 	}{}).Properties
 	fields["documents"].Items.AdditionalProperties = nil
 	known := map[string][]string{
-		wire.ChatSearchStart: {"is_internet_search"}, wire.ChatSearchQueries: {"queries"}, wire.ChatSearchFilters: {"sources", "time_filter_start", "time_filter_end"},
-		wire.ChatSearchDocuments: {"documents"}, wire.ChatMessageStart: {"documents", "pre_answer_processing_seconds"}, wire.ChatMessageDelta: {"content"},
-		wire.ChatCitation: {"citation_number", "document_id"}, wire.ChatReasoningDelta: {"reasoning"}, wire.ChatStop: {"stop_reason"},
+		wire.ChatSearchStart: {"is_internet_search"}, wire.ChatSearchQueries: {"queries"},
+		wire.ChatSearchFilters:   {"sources", "time_filter_start", "time_filter_end"},
+		wire.ChatSearchDocuments: {"documents"}, wire.ChatMessageStart: {"documents", "pre_answer_processing_seconds"},
+		wire.ChatMessageDelta: {"content"},
+		wire.ChatCitation:     {"citation_number", "document_id"}, wire.ChatReasoningDelta: {"reasoning"},
+		wire.ChatStop: {"stop_reason"},
 	}
 	for _, kind := range knownPackets() {
 		passed := schemaOf(struct {
 			Placement *wire.ChatPlacement `json:"placement" jsonschema:"place of the event in the answer"`
 		}{})
-		passed.AdditionalProperties, passed.Description = nil, "The server's event. Events of newer servers may have further keys."
+		passed.AdditionalProperties, passed.Description = nil,
+			"The server's event. Events of newer servers may have further keys."
 		for _, name := range known[kind] {
 			passed.Properties[name] = fields[name].CloneSchemas()
 			passed.PropertyOrder = append(passed.PropertyOrder, name)
@@ -202,9 +212,11 @@ var profileSchemas = sync.OnceValue(func() map[reflect.Type]*jsonschema.Schema {
 	result.Required = inferredType(wire.BasicResult.Type(), known).Required // of which a bare Onyx sends no others
 	known[reflect.TypeFor[foundResult]()] = result
 	for profiled, t := range map[reflect.Type]reflect.Type{
-		reflect.TypeFor[askSource](): wire.CitedResult.Type(), reflect.TypeFor[state.ExportedPassage](): state.ExportedType(),
-		reflect.TypeFor[documentHead](): headProfile.Type(), reflect.TypeFor[outlinedHead](): outlineProfile.Type(),
-		reflect.TypeFor[readChunk](): chunkProfile.Type(),
+		reflect.TypeFor[askSource]():             wire.CitedResult.Type(),
+		reflect.TypeFor[state.ExportedPassage](): state.ExportedType(),
+		reflect.TypeFor[documentHead]():          headProfile.Type(),
+		reflect.TypeFor[outlinedHead]():          outlineProfile.Type(),
+		reflect.TypeFor[readChunk]():             chunkProfile.Type(),
 	} {
 		known[profiled] = inferredType(t, known)
 	}

@@ -34,19 +34,20 @@ type searchOptions struct {
 	saved   string
 	onlyNew bool
 
-	Also        []string `flag:"also" usage:"also search these profiles (<NAMES>, separated by commas; local is this machine)"`
+	Also        []string `flag:"also" usage:"also search these profiles (<NAMES>, by commas; local: this machine)"`
 	Days        int      `flag:"days,d" usage:"only documents updated in the last <N> days, 1 to 36500"`
 	Since       string   `flag:"since" usage:"only documents updated on this <DATE> or later: 2026-01-31 or 2026-01"`
 	Until       string   `flag:"until" usage:"only documents updated on this <DATE> or earlier"`
 	NoExpansion bool     `flag:"no-query-expansion" usage:"search for the query as written (faster)"`
 	NoSelection bool     `flag:"no-document-selection" usage:"skip the selection by the language model (faster)"`
-	Limit       int      `flag:"limit,n" usage:"number of results (<N>), 1 to 100 (default: what the server selects, at most 10)"`
+	Limit       int      `flag:"limit,n" usage:"number of results (<N>), 1 to 100 (default: those selected, up to 10)"`
 	Sort        string   `flag:"sort" usage:"<ORDER> of matched documents: relevance (default), newest or oldest"`
-	Offset      int      `flag:"offset" usage:"list matched documents behind the first <N>; start at 0 to read a list page by page"`
-	History     string   `flag:"history" usage:"earlier messages of the conversation: a JSON <FILE> of {message, message_type}"`
+	Offset      int      `flag:"offset" usage:"list matched documents behind the first <N>; 0 begins reading by page"`
+	History     string   `flag:"history" usage:"earlier messages: a JSON <FILE> of {message, message_type}"`
 	Raw         bool     `flag:"raw" usage:"print the server's answer unchanged and never cut"`
 	Explain     bool     `flag:"explain" usage:"show how the results were found"`
-	Format      string   `flag:"format,f" usage:"output <FORMAT>: json, ndjson, md, tsv, text or agent (default text on a terminal, else json)"`
+
+	Format string `flag:"format,f" usage:"<FORMAT>: text (default on terminals), json (else), ndjson, md, tsv or agent"`
 
 	given func(flag string) bool // whether a flag was set; zero is a valid number
 }
@@ -54,7 +55,8 @@ type searchOptions struct {
 // narrows reports whether a flag is a filter.
 func (o *searchOptions) narrows() bool {
 	return slices.ContainsFunc([]string{"days", "since", "until", "agent", "agent-id"}, o.given) ||
-		slices.ContainsFunc(field.All(), func(row field.Field) bool { return row.Flag != nil && o.given(row.Flag.Name) })
+		slices.ContainsFunc(field.All(),
+			func(row field.Field) bool { return row.Flag != nil && o.given(row.Flag.Name) })
 }
 
 // The formats of search.
@@ -78,7 +80,8 @@ func (a *app) searchCommands() []*cobra.Command {
 
 func (a *app) searchCommand() *cobra.Command {
 	options := &searchOptions{}
-	is := traits{class: reads, guests: true, arguments: cobra.NoFileCompletions, json: prints(searchOutput{}, searchesOutput{})}
+	is := traits{class: reads, guests: true, arguments: cobra.NoFileCompletions,
+		json: prints(searchOutput{}, searchesOutput{})}
 	command := a.newCommand("search QUERY…", "Search and print ranked, cited passages", is,
 		func(ctx context.Context, arguments []string) error {
 			arguments = a.joinGuestWords(arguments)
@@ -164,7 +167,8 @@ func (a *app) search(ctx context.Context, queries []string, options *searchOptio
 
 // planSearches plans the given queries, those of standard input, what the filters of the flags leave, or a saved
 // search.
-func (a *app) planSearches(queries []string, options *searchOptions, choice target.Choice, saved *savedQuery) (plan []plannedQuery, err error) {
+func (a *app) planSearches(queries []string, options *searchOptions, choice target.Choice,
+	saved *savedQuery) (plan []plannedQuery, err error) {
 	switch {
 	case saved != nil:
 		queries = []string{saved.Query}
@@ -222,7 +226,8 @@ func (a *app) gatherQueries(arguments []string) ([]string, error) {
 	case at >= 0 && len(queries) > maxPipedQueries:
 		return nil, usage("Search in several runs.", "too many queries: the limit is %d", maxPipedQueries)
 	case at < 0 && len(queries) > maxQueries:
-		return nil, usage("Quote words that belong to one query, or give up to 100 queries, a line each: quarry search - < FILE",
+		return nil, usage("Quote words that belong to one query, or give up to 100 queries, a line each: quarry "+
+			"search - < FILE",
 			"too many queries: %d, the limit is %d", len(queries), maxQueries)
 	}
 	for _, query := range queries {

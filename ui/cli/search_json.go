@@ -103,7 +103,8 @@ func searchAnswer(outcomes []outcome, explain bool, shape shape) answer {
 				return oneOfSearches{Query: o.query.text, Error: clampError(o.err)}
 			}
 			results := jsonResults(o.response, full, c)
-			return oneOfSearches{Query: o.query.text, Results: &results, searchDetails: jsonDetails(o.response, explain)}
+			return oneOfSearches{Query: o.query.text, Results: &results,
+				searchDetails: jsonDetails(o.response, explain)}
 		})
 		return searchesOutput{searches, searched, end}
 	}}
@@ -249,7 +250,8 @@ func tsvLines(outcomes []outcome) string {
 	var b strings.Builder
 	for _, o := range outcomes {
 		for _, r := range o.results() {
-			cells := []string{passage.Citation(r), r.Title, r.SourceType, text.OrEmpty(r.UpdatedAt), text.OrEmpty(r.Link), r.Ref, o.query.text}
+			cells := []string{passage.Citation(r), r.Title, r.SourceType, text.OrEmpty(r.UpdatedAt),
+				text.OrEmpty(r.Link), r.Ref, o.query.text}
 			b.WriteString(strings.Join(exslices.CastFunc(cells, text.OneLine), "\t") + "\n")
 		}
 	}
@@ -295,5 +297,6 @@ func markdownOf(r wire.SearchResult) string {
 		ref = "`" + text.OneLine(r.Ref) + "`"
 	}
 	// Paragraphs, as lines alone would flow into one.
-	return text.Join("\n\n", "## "+passage.Cite(r), authors, passage.Related(r), ref, passage.Blockquote(r.Content)) + "\n\n"
+	return text.Join("\n\n", "## "+passage.Cite(r), authors, passage.Related(r), ref, passage.Blockquote(r.Content)) +
+		"\n\n"
 }

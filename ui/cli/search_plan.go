@@ -32,7 +32,8 @@ const maxHistory = 1 << 20 // bytes
 
 // planSearch checks every value and merges the filters inside the queries with those of the flags. Values of one field
 // are combined; of two dates, the flag wins.
-func (a *app) planSearch(queries []string, options *searchOptions, choice target.Choice) (plan []plannedQuery, err error) {
+func (a *app) planSearch(queries []string, options *searchOptions,
+	choice target.Choice) (plan []plannedQuery, err error) {
 	flags, err := a.flagRequest(options)
 	if err != nil {
 		return nil, err
@@ -145,7 +146,8 @@ func parseDate(flag, date string, zone *time.Location) (first, last *wire.Time, 
 	}
 	from, to, ok := client.ParseDate(date, zone)
 	if !ok {
-		return nil, nil, usage("Use a date like 2026-01-31, 2026-01 or 2026, or a time like 2026-01-31T08:00:00Z.", "%s %q is not a date", flag, date)
+		return nil, nil, usage("Use a date like 2026-01-31, 2026-01 or 2026, or a time like 2026-01-31T08:00:00Z.",
+			"%s %q is not a date", flag, date)
 	}
 	return &wire.Time{Time: from}, &wire.Time{Time: to}, nil
 }
@@ -277,7 +279,8 @@ type filterCheck struct {
 
 // checkFilters refuses what the server surely does not have, and names the nearest that it has. A source that exists
 // somewhere, though not on this server, is searched: the list is fetched during the search, and annotate adds a note.
-func (a *app) checkFilters(ctx context.Context, c *client.Client, plan []plannedQuery, choice target.Choice) (*filterCheck, error) {
+func (a *app) checkFilters(ctx context.Context, c *client.Client, plan []plannedQuery,
+	choice target.Choice) (*filterCheck, error) {
 	if err := resolveAgents(ctx, c, plan); err != nil {
 		return nil, err
 	}
@@ -301,7 +304,8 @@ func (a *app) checkFilters(ctx context.Context, c *client.Client, plan []planned
 }
 
 func checkSources(ctx context.Context, c *client.Client, plan []plannedQuery) (*filterCheck, error) {
-	check := &filterCheck{wanted: exslices.CastFunc(plan, func(query plannedQuery) []string { return query.request.Sources })}
+	check := &filterCheck{wanted: exslices.CastFunc(plan,
+		func(query plannedQuery) []string { return query.request.Sources })}
 	given := wanted(plan, field.Of(field.Source))
 	if len(given) == 0 {
 		return check, nil
@@ -419,7 +423,8 @@ func checkCounted(ctx context.Context, c *client.Client, row field.Field, given 
 	defer cancel()
 	for _, value := range given {
 		if has, names := c.HasValue(ctx, row, value); !has {
-			return usage(wire.Hint(value, "Omit the filter; the facets of quarry search --explain list the values.", names),
+			return usage(wire.Hint(value, "Omit the filter; the facets of quarry search --explain list the values.",
+				names),
 				"unknown %s %q", row.Noun, value)
 		}
 	}

@@ -197,11 +197,13 @@ func (a *app) targetFlags() string {
 	if a.flags.Sample {
 		return " --sample"
 	}
-	return repeatFlag("library", a.namedLibrary()) + repeatFlag("profile", a.flags.Profile) + repeatFlag("server", a.flags.Server)
+	return repeatFlag("library", a.namedLibrary()) + repeatFlag("profile", a.flags.Profile) +
+		repeatFlag("server", a.flags.Server)
 }
 
 // commandInHint matches the commands that hints name without their arguments.
-var commandInHint = pattern.Lazy(`quarry (sync --check|status|sources|agents|document-sets|validate-config|admin [a-z-]+ list)\b`)
+var commandInHint = pattern.Lazy(
+	`quarry (sync --check|status|sources|agents|document-sets|validate-config|admin [a-z-]+ list)\b`)
 
 // withTarget returns the hint of a failure. Its commands have the flags that chose the target; sync takes no profile.
 func (a *app) withTarget(failure *Failure) string {
@@ -230,7 +232,8 @@ func explained(response *wire.SearchResponse) []string {
 		if filter.Negated {
 			equals = "!="
 		}
-		lines = append(lines, fmt.Sprintf("filter %s %s %s (set by %s)", filter.Field, equals, text.OneLine(filter.Value), filter.SetBy))
+		lines = append(lines,
+			fmt.Sprintf("filter %s %s %s (set by %s)", filter.Field, equals, text.OneLine(filter.Value), filter.SetBy))
 	}
 	for _, stage := range response.Stages {
 		line := fmt.Sprintf("%s: %s, %.1f ms", stage.Name, stage.Outcome, stage.MS)

@@ -19,7 +19,8 @@ func (a *app) serveCommand() *cobra.Command {
 	var options target.ServeOptions
 	var rate string
 	var flags *pflag.FlagSet
-	command := a.newCommand("serve [--ssh ADDR] [--http ADDR]", "Serve the explorer over SSH and the search API over HTTP",
+	command := a.newCommand("serve [--ssh ADDR] [--http ADDR]",
+		"Serve the explorer over SSH and the search API over HTTP",
 		traits{class: reads}, func(ctx context.Context, _ []string) error {
 			if rate != "" {
 				limit, err := config.ParseRate(rate)
@@ -89,7 +90,8 @@ func (a *app) checkServing(options target.ServeOptions) (target.ServeOptions, er
 	switch {
 	case options.HTTP == "" && ssh.Address == "":
 		return options, usage("Example: quarry serve --http 127.0.0.1:8080", "missing flag --http or --ssh")
-	case ssh.Address == "" && (ssh.Keys != "" || ssh.Token || ssh.Open || ssh.HostKey != "" || ssh.Limits != target.SSHLimits{}):
+	case ssh.Address == "" &&
+		(ssh.Keys != "" || ssh.Token || ssh.Open || ssh.HostKey != "" || ssh.Limits != target.SSHLimits{}):
 		return options, usage("Example: quarry serve --ssh :2222", "missing flag --ssh")
 	}
 	err := cmp.Or(checkListenAddress("--http", &options.HTTP), checkListenAddress("--ssh", &ssh.Address))

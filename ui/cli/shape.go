@@ -47,7 +47,8 @@ func (s shape) isText() bool { return s.query != nil || s.template != nil }
 // readShape compiles the flags that shape JSON. They imply --json.
 func (a *app) readShape(command *cobra.Command) (err error) {
 	flags := a.flags
-	given := slices.DeleteFunc([]string{"fields", "jq", "template"}, func(name string) bool { return !command.Flags().Changed(name) })
+	given := slices.DeleteFunc([]string{"fields", "jq", "template"},
+		func(name string) bool { return !command.Flags().Changed(name) })
 	if len(given) == 0 {
 		return nil
 	}
@@ -56,7 +57,8 @@ func (a *app) readShape(command *cobra.Command) (err error) {
 	case types == nil && !command.HasSubCommands():
 		return usage("Omit the flag.", "--%s requires JSON; %s prints none", given[0], command.Name())
 	case given[0] == "fields" && types != nil && types()[0].Properties["type"] != nil:
-		return usage("Use --jq: each line of the output is an event.", "--fields works on results and lists; %s prints events", command.Name())
+		return usage("Use --jq: each line of the output is an event.",
+			"--fields works on results and lists; %s prints events", command.Name())
 	case format != nil && format.Changed && !slices.Contains([]string{formatJSON, formatNDJSON}, format.Value.String()):
 		return usage("Give only one of them.", "--%s and --format %s exclude each other", given[0], format.Value)
 	case format == nil || !format.Changed:
@@ -69,8 +71,10 @@ func (a *app) readShape(command *cobra.Command) (err error) {
 		}
 	}
 	if flags.Template != "" {
-		if a.shape.template, err = template.New("--template").Funcs(a.templateFunctions()).Parse(flags.Template); err != nil {
-			return usage(`Example: --template '{{range .results}}{{.title}}{{"\n"}}{{end}}'`, "%s", strings.TrimPrefix(err.Error(), "template: "))
+		if a.shape.template,
+			err = template.New("--template").Funcs(a.templateFunctions()).Parse(flags.Template); err != nil {
+			return usage(`Example: --template '{{range .results}}{{.title}}{{"\n"}}{{end}}'`, "%s",
+				strings.TrimPrefix(err.Error(), "template: "))
 		}
 	}
 	return nil

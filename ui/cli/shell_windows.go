@@ -7,8 +7,8 @@ import (
 	"quarry/internal/text"
 )
 
-// ShellCommand returns what runs a command line of a person, such as %EDITOR%, with arguments after its own. It is split at
-// spaces outside of quotation marks.
+// ShellCommand returns what runs a command line of a person, such as %EDITOR%, with arguments after its own. It is
+// split at spaces outside of quotation marks.
 func ShellCommand(line string, arguments ...string) *exec.Cmd {
 	words, err := text.CommandWords(line)
 	if len(words) == 0 {

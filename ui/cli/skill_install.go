@@ -29,7 +29,8 @@ const (
 type harness struct{ name, project, global string }
 
 func harnesses() []harness {
-	return []harness{{"claude-code", ".claude/skills", ".claude/skills"}, {"opencode", ".opencode/skills", ".config/opencode/skills"},
+	return []harness{{"claude-code", ".claude/skills", ".claude/skills"},
+		{"opencode", ".opencode/skills", ".config/opencode/skills"},
 		{"codex", "", ".codex/skills"}, {"cursor", "", ".cursor/skills"}, {"gemini-cli", "", ".gemini/skills"},
 		{"github-copilot", "", ".copilot/skills"}}
 }
@@ -181,7 +182,8 @@ func (i *skillInstaller) write(folder, action string) error {
 }
 
 func (i *skillInstaller) note(action, file, target string) {
-	i.done = append(i.done, installed{Path: path.Join(filepath.ToSlash(i.folder), file), Action: action, Target: target})
+	i.done = append(i.done,
+		installed{Path: path.Join(filepath.ToSlash(i.folder), file), Action: action, Target: target})
 }
 
 func (i *skillInstaller) read(file string) (string, error) {
@@ -264,8 +266,8 @@ func (a *app) printInstalled(done []installed) error {
 	}
 	var b strings.Builder
 	for _, one := range done {
-		words := map[string]string{"installed": "Installed", "updated": "Updated", "replaced": "Replaced the edited", "unchanged": "Up to date:",
-			"linked": "Linked", "copied": "Copied to"}
+		words := map[string]string{"installed": "Installed", "updated": "Updated", "replaced": "Replaced the edited",
+			"unchanged": "Up to date:", "linked": "Linked", "copied": "Copied to"}
 		line := words[one.Action] + " " + one.Path
 		if one.Target != "" {
 			line += " -> " + one.Target

@@ -37,7 +37,8 @@ func (a *app) skillCommand() *cobra.Command {
 	var dir string
 	var render *cobra.Command
 	render = a.listing("render", "Write a skill with the sources that this token can search",
-		traits{class: reads, json: prints(filesOutput{})}, func(ctx context.Context, c *client.Client, choice target.Choice, _ []string) error {
+		traits{class: reads, json: prints(filesOutput{})}, func(ctx context.Context, c *client.Client,
+			choice target.Choice, _ []string) error {
 			if dir == "-" && a.flags.JSON {
 				return usage("Omit --json, or give a folder.", "--dir - prints the skill, which is not JSON")
 			}
@@ -47,7 +48,8 @@ func (a *app) skillCommand() *cobra.Command {
 			}
 			return a.writeSkill(dir, snapshot.skill(render.Root(), a.targetFlags()))
 		})
-	render.Flags().StringVar(&dir, "dir", ".", "write to the folder company-search of this folder (`DIR`); - prints the skill")
+	render.Flags().StringVar(&dir, "dir", ".",
+		"write to the folder company-search of this folder (`DIR`); - prints the skill")
 	return a.group("skill", "Write a skill about what can be searched", render)
 }
 
@@ -63,7 +65,8 @@ func (a *app) skillSnapshot(ctx context.Context, c *client.Client) (s skillSnaps
 		return s, err
 	}
 	s.examples = skillExamples(ctx, c)
-	if s.agents, err = c.Personas(ctx); err != nil && client.KindOf(err) != client.Auth && client.KindOf(err) != client.NotAvailable {
+	if s.agents, err = c.Personas(ctx); err != nil && client.KindOf(err) != client.Auth &&
+		client.KindOf(err) != client.NotAvailable {
 		return s, err
 	}
 	return s, nil
@@ -86,7 +89,8 @@ func skillExamples(ctx context.Context, c *client.Client) map[string][]string {
 	examples := map[string][]string{}
 	add := func(source, example string) {
 		source = strings.TrimPrefix(source, "federated_")
-		if len(examples[source]) < mostSkillExamples && !slices.Contains(examples[source], example) && isPlain(example) {
+		if len(examples[source]) < mostSkillExamples && !slices.Contains(examples[source], example) &&
+			isPlain(example) {
 			examples[source] = append(examples[source], example)
 		}
 	}
@@ -123,8 +127,8 @@ func isPlain(s string) bool {
 	return s != "" && s == text.CleanLine(s) && !strings.Contains(s, "`") && len([]rune(s)) <= skillNameRunes
 }
 
-// quotedText returns foreign text as one short line between quotes, without Markdown, so that it cannot pass for the text
-// of the skill.
+// quotedText returns foreign text as one short line between quotes, without Markdown, so that it cannot pass for the
+// text of the skill.
 func quotedText(s string, most int) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -156,7 +160,8 @@ func (s skillSnapshot) sources(target string) string {
 	}
 	switch {
 	case s.list.Origin == "":
-		return "This token may not list sources. Search without `--source`; the results name the sources that there are.\n\n"
+		return "This token may not list sources. Search without `--source`; the results name the sources that there " +
+			"are.\n\n"
 	case len(s.list.Values) == 0:
 		return "No connected sources available for this user. A search finds nothing: say so instead of searching.\n\n"
 	}
@@ -166,9 +171,11 @@ func (s skillSnapshot) sources(target string) string {
 	}
 	b.WriteString(map[string]string{
 		client.ListedForAll: "These sources are connected in the workspace, maybe not all of them to you.\n",
-		client.ListedByTags: "This token may not list connectors. These sources have tagged documents; there may be more.\n",
+		client.ListedByTags: "This token may not list connectors. These sources have tagged documents; there may be " +
+			"more.\n",
 	}[s.list.Origin])
-	return b.String() + "`--source` takes these values, and `--tag` the examples with =. The list is a snapshot: `quarry sources" + target +
+	return b.String() + "`--source` takes these values, and `--tag` the examples with =. The list is a snapshot: " +
+		"`quarry sources" + target +
 		"` has the current one.\n\n"
 }
 
@@ -240,11 +247,13 @@ func skillCommands() []string {
 
 // skillFlags are the flags of search that a skill describes, with those of every command.
 func skillFlags() []string {
-	return strings.Fields("source since until days document-set tag agent-id limit no-query-expansion format budget json fields jq")
+	return strings.Fields("source since until days document-set tag agent-id limit no-query-expansion format budget " +
+		"json fields jq")
 }
 
-const skillDescription = "Search and read this organization's documents (wiki pages, chat, tickets, code reviews, email, files) with the " +
-	"quarry command. Use it when an answer depends on internal knowledge, such as processes, decisions, people, incidents or products."
+const skillDescription = "Search and read this organization's documents (wiki pages, chat, tickets, code reviews, " +
+	"email, files) with the quarry command. Use it when an answer depends on internal knowledge, such as processes, " +
+	"decisions, people, incidents or products."
 
 // frontMatter begins a SKILL.md.
 func frontMatter(name string) string {

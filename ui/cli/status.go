@@ -35,7 +35,8 @@ type libraryReport struct {
 func (a *app) statusCommand() *cobra.Command {
 	var check bool
 	command := a.newCommand("status", "Show where searches go and what the local library contains",
-		traits{class: reads, json: prints(statusOutput{})}, func(ctx context.Context, _ []string) error { return a.status(ctx, check) })
+		traits{class: reads, json: prints(statusOutput{})},
+		func(ctx context.Context, _ []string) error { return a.status(ctx, check) })
 	command.Flags().BoolVar(&check, "check", false, "check the whole library for damage and repair the index")
 	return command
 }
@@ -98,8 +99,10 @@ func (a *app) libraryStatus(ctx context.Context, check bool) (status libraryRepo
 	if errors.Is(err, target.ErrNoLibrary) {
 		err = nil
 	}
-	status.Assumed, status.Skipped = firstOf(status.Assumed, wire.MaxStatusFiles), firstOf(status.Skipped, wire.MaxStatusFiles)
-	status.Taken, status.SkippedTypes = firstOf(status.Taken, wire.MaxStatusFiles), firstOf(status.SkippedTypes, len(status.SkippedTypes))
+	status.Assumed, status.Skipped = firstOf(status.Assumed, wire.MaxStatusFiles),
+		firstOf(status.Skipped, wire.MaxStatusFiles)
+	status.Taken, status.SkippedTypes = firstOf(status.Taken, wire.MaxStatusFiles),
+		firstOf(status.SkippedTypes, len(status.SkippedTypes))
 	return status, checked, err
 }
 
@@ -131,9 +134,11 @@ func (s statusReport) answer() answer {
 	}
 	return answer{sizes: sizes, value: func(c cut) any {
 		choice := s.choice
-		output := statusOutput{TargetError: s.reason, Library: library, Check: s.check, ending: ending{schemaVersion, c.note}}
+		output := statusOutput{TargetError: s.reason, Library: library, Check: s.check,
+			ending: ending{schemaVersion, c.note}}
 		output.Library.Roots = firstOf(library.Roots, c.shown)
-		output.Library.Assumed, output.Library.Skipped = firstOf(library.Assumed, c.shown), firstOf(library.Skipped, c.shown)
+		output.Library.Assumed, output.Library.Skipped = firstOf(library.Assumed, c.shown),
+			firstOf(library.Skipped, c.shown)
 		if s.check != nil {
 			check := *s.check
 			check.Found = firstOf(check.Found, c.shown)
@@ -141,8 +146,8 @@ func (s statusReport) answer() answer {
 		}
 		if s.decideErr == nil {
 			output.Searched = []string{choice.Profile}
-			output.Target = &statusTarget{choice.Kind, choice.Profile, choice.ServerURL, choice.LibraryDir, choice.Rule, choice.Reason,
-				choice.ConfigFrom(), choice.Origin}
+			output.Target = &statusTarget{choice.Kind, choice.Profile, choice.ServerURL, choice.LibraryDir, choice.Rule,
+				choice.Reason, choice.ConfigFrom(), choice.Origin}
 		}
 		return output
 	}}
@@ -181,7 +186,8 @@ func (a *app) statusText(status statusReport) string {
 		line("", "empty (quarry add PATH%s)", a.libraryFlag())
 		return b.String()
 	}
-	line("Documents", "%d, in %s, %s on disk", library.Documents, text.Count(library.Chunks, "passage"), text.Size(library.Bytes))
+	line("Documents", "%d, in %s, %s on disk", library.Documents, text.Count(library.Chunks, "passage"),
+		text.Size(library.Bytes))
 	if library.Engine != "" {
 		line("Engine", "%s", library.Engine)
 		if library.Documents == 0 {
@@ -200,11 +206,13 @@ func (a *app) statusText(status statusReport) string {
 	if library.VectorModel != "" {
 		line("Vectors", "%d of %s, by %s", library.Vectors, text.Count(library.Chunks, "passage"), library.VectorModel)
 		if library.VectorsRefused > 0 {
-			line("", "the model refused %s (quarry serve and sync log why); only lexical search finds them", text.Count(library.VectorsRefused, "passage"))
+			line("", "the model refused %s (quarry serve and sync log why); only lexical search finds them",
+				text.Count(library.VectorsRefused, "passage"))
 		}
 	}
 	if library.UnindexedDocuments > 0 {
-		line("Not indexed", "the engine rejected %s, tried again when they change or by quarry sync --check", text.Count(library.UnindexedDocuments, "document"))
+		line("Not indexed", "the engine rejected %s, tried again when they change or by quarry sync --check",
+			text.Count(library.UnindexedDocuments, "document"))
 		for _, d := range firstOf(library.Unindexed, skipsShown) {
 			line("", "%s: %s", d.ID, d.Reason)
 		}
@@ -218,16 +226,13 @@ func (a *app) statusText(status statusReport) string {
 	if len(library.Roots) == 0 {
 		return b.String()
 	}
-	b.WriteString("\n")
-	b.WriteString(a.rootsText(library.Roots))
-	b.WriteString(fileLists(library))
-	return b.String()
+	return b.String() + "\n" + a.rootsText(library.Roots) + fileLists(library)
 }
 
 // rootsText lists what was added, and why parts of it are missing.
 func (a *app) rootsText(roots []wire.LibraryRoot) string {
-	t := table{header: []string{"NAME", "SOURCE", "DOCUMENTS", "SIZE", "SKIPPED", "SET", "SYNCED", "ADDED FROM"}, right: 2, optional: 5,
-		style: a.style, width: a.io.columns()}
+	t := table{header: []string{"NAME", "SOURCE", "DOCUMENTS", "SIZE", "SKIPPED", "SET", "SYNCED", "ADDED FROM"},
+		right: 2, optional: 5, style: a.style, width: a.io.columns()}
 	var why strings.Builder
 	for _, root := range roots {
 		t.rows = append(t.rows, []string{root.Name, root.Source, fmt.Sprint(root.Documents), text.Size(root.Bytes),
@@ -252,20 +257,23 @@ func (a *app) rootsText(roots []wire.LibraryRoot) string {
 // fileLists lists the exports, the assumed encodings and the skipped files.
 func fileLists(library libraryReport) string {
 	var b strings.Builder
-	skipped := listLines("skipped", library.SkippedFiles, firstOf(library.Skipped, skipsShown), func(file wire.SkippedFile) string {
-		return skipLine(wire.LibraryEvent{Path: file.Path, Reason: file.Reason})
-	})
+	skipped := listLines("skipped", library.SkippedFiles,
+		firstOf(library.Skipped, skipsShown), func(file wire.SkippedFile) string {
+			return skipLine(wire.LibraryEvent{Path: file.Path, Reason: file.Reason})
+		})
 	types := map[string]int{}
 	for _, kind := range library.SkippedTypes {
 		types[kind.Type] = kind.Files
 	}
 	skipped = append(skipped, kindsText(types), leftOutText(library.LeftOut))
-	assumed := listLines("assumed encodings", library.AssumedFiles, firstOf(library.Assumed, skipsShown), func(file wire.AssumedFile) string {
-		return assumedLine(wire.LibraryEvent{Path: file.Path, Encoding: file.Encoding})
-	})
-	taken := listLines("exports", library.TakenFolders, firstOf(library.Taken, skipsShown), func(folder wire.TakenFolder) string {
-		return takenLine(wire.LibraryEvent{Path: folder.Path, Kind: folder.Kind})
-	})
+	assumed := listLines("assumed encodings", library.AssumedFiles,
+		firstOf(library.Assumed, skipsShown), func(file wire.AssumedFile) string {
+			return assumedLine(wire.LibraryEvent{Path: file.Path, Encoding: file.Encoding})
+		})
+	taken := listLines("exports", library.TakenFolders,
+		firstOf(library.Taken, skipsShown), func(folder wire.TakenFolder) string {
+			return takenLine(wire.LibraryEvent{Path: folder.Path, Kind: folder.Kind})
+		})
 	for _, lines := range [][]string{taken, assumed, skipped} {
 		if list := text.Join("\n", exslices.CastFunc(lines, printable)...); list != "" {
 			b.WriteString("\n" + list + "\n")

@@ -64,8 +64,9 @@ type validation struct {
 	app                                   *app
 	config, server, release, email, owner string // owner if there is no email
 	permissions                           []string
-	here                                  bool   // a library of this machine: the identity is its owner, who may do everything
-	program                               string // release of the quarry that answers there
+	// A library of this machine: the identity is its owner, who may do everything.
+	here    bool
+	program string // release of the quarry that answers there
 }
 
 func (a *app) validate(ctx context.Context, _ []string) error {
@@ -84,7 +85,8 @@ func (a *app) validate(ctx context.Context, _ []string) error {
 		return err
 	}
 	if failure != nil {
-		return &Failure{Code: failure.Code, What: "connection check failed: " + failure.What, Do: failure.Do, Err: v.failed}
+		return &Failure{Code: failure.Code, What: "connection check failed: " + failure.What, Do: failure.Do,
+			Err: v.failed}
 	}
 	return nil
 }
@@ -177,7 +179,8 @@ func (v *validation) version(ctx context.Context, c *client.Client, choice targe
 		v.program = version.Quarry.Version
 	}
 	if isTooOld(version, choice) {
-		return "", warning(fmt.Sprintf("%s is older than %d.0, the oldest tested version", version.BackendVersion, oldestTested))
+		return "", warning(fmt.Sprintf("%s is older than %d.0, the oldest tested version", version.BackendVersion,
+			oldestTested))
 	}
 	return versionText(version), nil
 }
@@ -190,8 +193,8 @@ func (v *validation) print(failure *Failure) error {
 	}
 	steps := v.describeSteps()
 	if v.app.flags.JSON {
-		return v.app.printJSON(validateOutput{failure == nil, code, v.config, v.server, v.release, v.email, v.owner, v.permissions, steps,
-			schemaVersion})
+		return v.app.printJSON(validateOutput{failure == nil, code, v.config, v.server, v.release, v.email, v.owner,
+			v.permissions, steps, schemaVersion})
 	}
 	var b strings.Builder
 	line := func(label, value string) {
@@ -340,7 +343,8 @@ func (t *connectionTest) close() {
 // TryConnection tests a server that is not saved yet: that it is reachable, accepts the token, and searches, which
 // costs no model call. The steps are "server", "token" and "search". The profile that is returned is the one to save:
 // its address has a scheme, and it has no API prefix if the server answers only without the usual one.
-func TryConnection(ctx context.Context, host Host, profile config.NewProfile) (config.NewProfile, []ConnectionStep, error) {
+func TryConnection(ctx context.Context, host Host,
+	profile config.NewProfile) (config.NewProfile, []ConnectionStep, error) {
 	profile.Profile.ServerURL = withScheme(profile.Profile.ServerURL)
 	steps, err := testConnection(ctx, host, profile)
 	if kind := client.KindOf(err); kind == client.NotAvailable || kind == client.Server {
@@ -385,15 +389,17 @@ func Explain(err error, started time.Time) *Failure {
 	if failure.Code == ExitTimeout {
 		do = "Check the network, then try again"
 	}
-	return &Failure{Code: failure.Code, What: printable(failure.What), Do: printable(text.Sentence(do)), Err: failure.Err}
+	return &Failure{Code: failure.Code, What: printable(failure.What), Do: printable(text.Sentence(do)),
+		Err: failure.Err}
 }
 
 // reach checks that something answers at a server's address.
 func reach(ctx context.Context, c *client.Client) error {
 	err := c.Root(ctx)
 	if reply, ok := errors.AsType[*client.Error](err); ok && reply.Kind == client.Auth {
-		return &Failure{Code: ExitAuth, What: "a proxy or firewall refuses all requests: " + text.OneLine(reply.Error()),
-			Do: "Ask the administrator of the proxy or firewall for access.", Err: err}
+		return &Failure{Code: ExitAuth,
+			What: "a proxy or firewall refuses all requests: " + text.OneLine(reply.Error()),
+			Do:   "Ask the administrator of the proxy or firewall for access.", Err: err}
 	}
 	return err
 }
@@ -405,7 +411,8 @@ func identity(ctx context.Context, c *client.Client) (wire.Me, error) {
 		return wire.Me{}, err
 	}
 	if me.IsAnonymousUser {
-		return wire.Me{}, fail(ExitAuth, "Create a new token in the server's settings, then run quarry configure or set ONYX_PAT",
+		return wire.Me{}, fail(ExitAuth,
+			"Create a new token in the server's settings, then run quarry configure or set ONYX_PAT",
 			"the server does not accept the token: it treats the request as anonymous")
 	}
 	return *me, nil

@@ -11,8 +11,8 @@ import (
 	"quarry/internal/text"
 )
 
-// foreignCommands are commands of other programs behind the command of quarry that does what is probably meant. A script
-// that calls one of them by mistake must fail, and not get the results of a search for the word.
+// foreignCommands are commands of other programs behind the command of quarry that does what is probably meant. A
+// script that calls one of them by mistake must fail, and not get the results of a search for the word.
 const foreignCommands = `
 	sources: list ls ll dir
 	read: show get cat open view fetch describe
@@ -61,7 +61,8 @@ func (a *app) refuseCommandWord(root *cobra.Command, words []string, options *se
 // meantCommand returns the command of quarry for one of another program, or "".
 func meantCommand(foreign string) string {
 	for line := range strings.Lines(foreignCommands) {
-		if near, words, _ := strings.Cut(strings.TrimSpace(line), ":"); slices.Contains(strings.Fields(words), foreign) {
+		if near, words, _ := strings.Cut(strings.TrimSpace(line), ":"); slices.Contains(strings.Fields(words),
+			foreign) {
 			return near
 		}
 	}

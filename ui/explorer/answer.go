@@ -167,7 +167,8 @@ func (m *Model) answerFailed(err error) {
 				", or ask " + m.target.Where + " alone with quarry ask."
 		}
 		remedy += " The passages found are in the list."
-	case isKnown && failed.Status == http.StatusNotFound && failed.Code == "" && strings.EqualFold(failed.Reason, "Not Found"):
+	case isKnown && failed.Status == http.StatusNotFound && failed.Code == "" &&
+		strings.EqualFold(failed.Reason, "Not Found"):
 		m.answer.refused = "this server cannot answer questions"
 		problem, remedy = m.answer.refused, "The passages found are in the list."
 	case isKnown && failed.Kind == client.RateLimited && failed.RetryAfter > 0:
@@ -261,7 +262,8 @@ func (m *Model) openCited(number int) tea.Cmd {
 		return nil
 	}
 	at, link := m.resultOf(source), text.OrEmpty(source.Link)
-	if at < 0 && slices.ContainsFunc(turn.Documents, func(d wire.SearchDoc) bool { return d.DocumentID == source.DocumentID }) {
+	if at < 0 &&
+		slices.ContainsFunc(turn.Documents, func(d wire.SearchDoc) bool { return d.DocumentID == source.DocumentID }) {
 		m.showFound(documentResults(turn), fromAnswer)
 		at = m.resultOf(source)
 	}
@@ -342,7 +344,8 @@ func documentResults(turn panel.Turn) []wire.SearchResult {
 // cannot be fetched stays as it is.
 func (m *Model) completePassage() tea.Cmd {
 	result, ok := m.result()
-	if !ok || !m.search.shown.ofAnswer || m.client() == nil || result.DocumentID == "" || m.answer.completed[result.Ref] {
+	if !ok || !m.search.shown.ofAnswer || m.client() == nil || result.DocumentID == "" ||
+		m.answer.completed[result.Ref] {
 		return nil
 	}
 	m.answer.completed[result.Ref] = true

@@ -34,20 +34,21 @@ func (m *Model) ask(question string) tea.Cmd {
 	}
 	c := m.client()
 	request, agent := m.chatRequest(query)
-	answer := stream(m, &m.answer.asking, answerPause, func(ctx context.Context, report func(wire.ChatPacket)) (*wire.ChatAnswer, error) {
-		if agent != "" {
-			id, err := c.AgentID(ctx, agent)
-			if err != nil {
-				return nil, err
+	answer := stream(m, &m.answer.asking,
+		answerPause, func(ctx context.Context, report func(wire.ChatPacket)) (*wire.ChatAnswer, error) {
+			if agent != "" {
+				id, err := c.AgentID(ctx, agent)
+				if err != nil {
+					return nil, err
+				}
+				request.ChatSessionInfo.PersonaID = id
 			}
-			request.ChatSessionInfo.PersonaID = id
-		}
-		got, err := c.Ask(ctx, request, report)
-		if got != nil && ctx.Err() != nil {
-			c.StopAnswer(ctx, cmp.Or(got.SessionID, request.ChatSessionID), stopTime)
-		}
-		return got, err
-	}, m.handlePackets, m.handleAnswer)
+			got, err := c.Ask(ctx, request, report)
+			if got != nil && ctx.Err() != nil {
+				c.StopAnswer(ctx, cmp.Or(got.SessionID, request.ChatSessionID), stopTime)
+			}
+			return got, err
+		}, m.handlePackets, m.handleAnswer)
 	return tea.Batch(m.answer.asking.watch.Start(), m.noteIgnored(request.Filters), answer)
 }
 
@@ -103,7 +104,8 @@ func (m *Model) openAnswer() tea.Cmd {
 func (m *Model) answerTo(query string, over []state.Passage) tea.Cmd {
 	m.pushPanel(InAnswer, &m.answer)
 	refs, whole := chatRefs(over)
-	if t := m.answer.thread; t.query == query && slices.Equal(t.refs, refs) && !m.answer.Empty() && m.answer.refused == "" {
+	if t := m.answer.thread; t.query == query && slices.Equal(t.refs, refs) && !m.answer.Empty() &&
+		m.answer.refused == "" {
 		return nil
 	}
 	m.answer.asking.stop()
@@ -189,13 +191,14 @@ func cannotAskCollection(m *Model) string {
 // askCollection asks for a question over the marked passages.
 func (m *Model) askCollection() tea.Cmd {
 	marks := m.marks()
-	open := m.openPrompt("Ask over "+text.Count(len(marks), "marked passage"), "question", m.search.question(), func(question string) tea.Cmd {
-		if !m.parse(question).HasWords() {
-			m.warn("not asked: type a question")
-			return nil
-		}
-		return m.answerTo(question, marks)
-	})
+	open := m.openPrompt("Ask over "+text.Count(len(marks), "marked passage"), "question",
+		m.search.question(), func(question string) tea.Cmd {
+			if !m.parse(question).HasWords() {
+				m.warn("not asked: type a question")
+				return nil
+			}
+			return m.answerTo(question, marks)
+		})
 	m.prompt.does = "ask"
 	return open
 }

@@ -54,7 +54,8 @@ func (m *Model) handleResult(msg resultMsg) tea.Cmd {
 }
 
 // background begins a request in slot: work runs outside the event loop, then handle in it with the result.
-func background[T any](m *Model, slot **request, work func(context.Context) (T, error), handle func(T, error) tea.Cmd) tea.Cmd {
+func background[T any](m *Model, slot **request, work func(context.Context) (T, error),
+	handle func(T, error) tea.Cmd) tea.Cmd {
 	r := m.begin(slot)
 	return during(r, work, func(result T, err error) tea.Cmd {
 		r.stop()
@@ -77,7 +78,8 @@ func detached[T any](r *request, work func() (T, error), handle func(T, error) t
 
 // stream is background for work that reports events, which are handled in order before the result. Events that follow
 // one another within pause are handled together.
-func stream[E, T any](m *Model, slot **request, pause time.Duration, work func(ctx context.Context, report func(E)) (T, error),
+func stream[E, T any](m *Model, slot **request, pause time.Duration,
+	work func(ctx context.Context, report func(E)) (T, error),
 	handleEvents func([]E) tea.Cmd, handle func(T, error) tea.Cmd,
 ) tea.Cmd {
 	r, events, end := m.begin(slot), make(chan E, 64), make(chan func() tea.Cmd, 1)

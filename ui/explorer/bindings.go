@@ -13,9 +13,10 @@ import (
 // Bindings returns all actions in the order in which they are listed: last those that everybody knows. A key may run
 // different actions in different places.
 func Bindings() []Binding {
-	return slices.Concat(searchBindings(), homeBindings(), listBindings(), compareBindings(), readerBindings(), takeBindings(),
-		filterBindings(), documentBindings(), screenBindings(), overlayBindings(), collectionBindings(), conversationBindings(),
-		pickBindings(), editingBindings())
+	return slices.Concat(searchBindings(), homeBindings(), listBindings(), compareBindings(), readerBindings(),
+		takeBindings(),
+		filterBindings(), documentBindings(), screenBindings(), overlayBindings(), collectionBindings(),
+		conversationBindings(), pickBindings(), editingBindings())
 }
 
 func searchBindings() []Binding {
@@ -26,12 +27,16 @@ func searchBindings() []Binding {
 		action("query", "/ i", InList|InReader|InHome|InStrip, "edit query", "Edit the query",
 			do(func(m *Model) { m.focus = InBox })),
 		action("search-again", "r f5", InPanes, "", "Search again, ignoring the cache", (*Model).searchAgain, noQuery),
-		action("back", "esc", InPanes, "", "Close what is open: stop the search, leave the reader; in the query, clear it",
-			(*Model).back),
-		action("searches", "ctrl+r", InPanes, "", "Open the history: recent and saved searches", (*Model).openSearches, noSearches),
-		action("save-search", "ctrl+s", InPanes, "", "Save the query under a name, to see later what is new", (*Model).nameSearch, noQueryToSave),
-		action("walk-back", "alt+left", InList|InReader, "", "Previous search in the history", func(m *Model) tea.Cmd { return m.walk(-1) }, noPageBefore),
-		action("walk-forward", "alt+right", InList|InReader, "", "Next search in the history", func(m *Model) tea.Cmd { return m.walk(1) }, noPageAfter),
+		action("back", "esc", InPanes, "",
+			"Close what is open: stop the search, leave the reader; in the query, clear it", (*Model).back),
+		action("searches", "ctrl+r", InPanes, "", "Open the history: recent and saved searches", (*Model).openSearches,
+			noSearches),
+		action("save-search", "ctrl+s", InPanes, "", "Save the query under a name, to see later what is new",
+			(*Model).nameSearch, noQueryToSave),
+		action("walk-back", "alt+left", InList|InReader, "", "Previous search in the history",
+			func(m *Model) tea.Cmd { return m.walk(-1) }, noPageBefore),
+		action("walk-forward", "alt+right", InList|InReader, "", "Next search in the history",
+			func(m *Model) tea.Cmd { return m.walk(1) }, noPageAfter),
 		action("undo-query", "u", InList|InReader, "", "Undo the last change of query and filters",
 			(*Model).undoQuery, noUndo),
 		action("complete", "tab", InBox, "", "Complete a filter or its value; on an empty query, try an example",
@@ -41,36 +46,46 @@ func searchBindings() []Binding {
 
 func homeBindings() []Binding {
 	return group("Home",
-		action("open-entry", "enter l right", InHome, "open", "Open the entry", func(m *Model) tea.Cmd { return m.openEntry(m.past.chosen + 1) }),
-		action("next-entry", "down j ctrl+n", InHome, "", "Next entry", func(m *Model) tea.Cmd { return m.moveHome(1) }),
-		action("previous-entry", "up k ctrl+p", InHome, "", "Previous entry", func(m *Model) tea.Cmd { return m.moveHome(-1) }),
+		action("open-entry", "enter l right", InHome, "open", "Open the entry",
+			func(m *Model) tea.Cmd { return m.openEntry(m.past.chosen + 1) }),
+		action("next-entry", "down j ctrl+n", InHome, "", "Next entry",
+			func(m *Model) tea.Cmd { return m.moveHome(1) }),
+		action("previous-entry", "up k ctrl+p", InHome, "", "Previous entry",
+			func(m *Model) tea.Cmd { return m.moveHome(-1) }),
 		digits("open-number", InHome, "Open the entry with that number", (*Model).openEntry),
 	)
 }
 
 func listBindings() []Binding {
 	return group("Results",
-		action("open", "enter l right", InList, "open", "Open the passage in the reader", do(func(m *Model) { m.focus = InReader }), noResult),
+		action("open", "enter l right", InList, "open", "Open the passage in the reader",
+			do(func(m *Model) { m.focus = InReader }), noResult),
 		action("next", "down j ctrl+n", InBox|InList, "entries", "Next passage",
 			(*Model).next, nothingAfter),
 		action("previous", "up k ctrl+p", InBox|InList, "", "Previous passage",
 			(*Model).previous, nothingBefore),
 		action("first", "g home", InList, "", "First passage", do(func(m *Model) { m.list.First() }), noResult),
 		action("last", "G end", InList, "", "Last passage", do(func(m *Model) { m.list.Last() }), noResult),
-		action("half-page-down", "ctrl+d pgdown", InList, "", "Half a page down", do(func(m *Model) { m.list.HalfPage(1) }), noResult),
-		action("half-page-up", "ctrl+u pgup", InList, "", "Half a page up", do(func(m *Model) { m.list.HalfPage(-1) }), noResult),
-		action("sort", "s", InList|InReader, "", "Sort by relevance, newest first or oldest first", (*Model).nextOrder, cannotSort),
+		action("half-page-down", "ctrl+d pgdown", InList, "", "Half a page down",
+			do(func(m *Model) { m.list.HalfPage(1) }), noResult),
+		action("half-page-up", "ctrl+u pgup", InList, "", "Half a page up", do(func(m *Model) { m.list.HalfPage(-1) }),
+			noResult),
+		action("sort", "s", InList|InReader, "", "Sort by relevance, newest first or oldest first", (*Model).nextOrder,
+			cannotSort),
 		action("group", "B", InList|InReader, "", "Group the results by document, source or place, or month",
 			(*Model).nextGrouping, noResult),
 		digits("jump", InList|InReader, "Go to the citation with that number", (*Model).jump, noResult),
-		action("similar", "~", InList|InReader, "", "Search for passages like this one", (*Model).searchSimilar, cannotFindSimilar),
+		action("similar", "~", InList|InReader, "", "Search for passages like this one", (*Model).searchSimilar,
+			cannotFindSimilar),
 	)
 }
 
 func readerBindings() []Binding {
 	return group("Reader",
-		action("close-reader", "h left", InReader, "results", "Back to the results", do(func(m *Model) { m.focus = InList })),
-		action("expand", "e", InList|InReader, "expand", "Show the passages around this one", (*Model).expand, cannotExpand),
+		action("close-reader", "h left", InReader, "results", "Back to the results",
+			do(func(m *Model) { m.focus = InList })),
+		action("expand", "e", InList|InReader, "expand", "Show the passages around this one", (*Model).expand,
+			cannotExpand),
 		action("whole", "E", InList|InReader, "", "Show the whole document", (*Model).expandWhole, cannotExpand),
 		action("next-match", "n", InList|InReader, "next match", "Next match",
 			do(func(m *Model) { m.toMatch(1) }), noResult),
@@ -80,10 +95,13 @@ func readerBindings() []Binding {
 			do(func(m *Model) { m.ofDocument(1) }), noResult),
 		action("previous-of-document", "[", InList|InReader, "", "Previous passage of the same document",
 			do(func(m *Model) { m.ofDocument(-1) }), noResult),
-		action("line-down", "j down ctrl+n", InReader, "", "Scroll down one line", do(func(m *Model) { m.reader.Down(1) })),
+		action("line-down", "j down ctrl+n", InReader, "", "Scroll down one line",
+			do(func(m *Model) { m.reader.Down(1) })),
 		action("line-up", "k up ctrl+p", InReader, "", "Scroll up one line", do(func(m *Model) { m.reader.Down(-1) })),
-		action("reader-half-page-down", "ctrl+d", InReader, "", "Half a page down", do(func(m *Model) { m.reader.HalfPage(1) })),
-		action("reader-half-page-up", "ctrl+u", InReader, "", "Half a page up", do(func(m *Model) { m.reader.HalfPage(-1) })),
+		action("reader-half-page-down", "ctrl+d", InReader, "", "Half a page down",
+			do(func(m *Model) { m.reader.HalfPage(1) })),
+		action("reader-half-page-up", "ctrl+u", InReader, "", "Half a page up",
+			do(func(m *Model) { m.reader.HalfPage(-1) })),
 		action("page-down", "pgdown space", InReader, "", "A page down", do(func(m *Model) { m.reader.Page(1) })),
 		action("page-up", "pgup b", InReader, "", "A page up", do(func(m *Model) { m.reader.Page(-1) })),
 		action("table-right", "shift+right .", InReader, "table", "Scroll a wide table to the right",
@@ -106,31 +124,38 @@ func readerBindings() []Binding {
 
 func takeBindings() []Binding {
 	return group("Copy and open",
-		action("collection", "m", InList|InReader|InHome|InCollection, "", "Open or close the collection: the marked passages",
-			(*Model).openCollection, noCollection),
-		action("open-source", "o", InList|InReader, "source", "Open the original document, or copy its link where there is no browser", (*Model).openSource, cannotOpen),
+		action("collection", "m", InList|InReader|InHome|InCollection, "",
+			"Open or close the collection: the marked passages", (*Model).openCollection, noCollection),
+		action("open-source", "o", InList|InReader, "source",
+			"Open the original document, or copy its link where there is no browser", (*Model).openSource, cannotOpen),
 		action("cite", "y", InList|InReader, "cite", "Copy the citation", (*Model).copyCitation, noResult),
-		action("mark", "tab", InList|InReader, "mark", "Add the passage to the collection, or remove it", (*Model).toggleMark, cannotMark),
-		action("copy-passage", "Y", InList|InReader, "", "Copy the paragraphs in sight (in the list: the best ones) with the citation", (*Model).copyPassage, noResult),
-		action("edit", "ctrl+e", InList|InReader, "", "Edit the file at the passage in $VISUAL or $EDITOR", (*Model).editFile, cannotEdit),
+		action("mark", "tab", InList|InReader, "mark", "Add the passage to the collection, or remove it",
+			(*Model).toggleMark, cannotMark),
+		action("copy-passage", "Y", InList|InReader, "", "Copy the paragraphs in sight (in the list: the best ones) "+
+			"with the citation", (*Model).copyPassage, noResult),
+		action("edit", "ctrl+e", InList|InReader, "", "Edit the file at the passage in $VISUAL or $EDITOR",
+			(*Model).editFile, cannotEdit),
 	)
 }
 
 func filterBindings() []Binding {
 	return group("Filters",
-		action("strip", "f", InList|InReader|InHome, "filter", "Choose among the sources or places of the matches", (*Model).enterStrip, notOpen),
-		action("toggle-source", "space enter", InStrip, "select", "Limit the search to a source or place too, or no longer",
-			(*Model).toggleValue, notOpen),
+		action("strip", "f", InList|InReader|InHome, "filter", "Choose among the sources or places of the matches",
+			(*Model).enterStrip, notOpen),
+		action("toggle-source", "space enter", InStrip, "select",
+			"Limit the search to a source or place too, or no longer", (*Model).toggleValue, notOpen),
 		action("exclude-source", "!", InStrip, "exclude", "Exclude a source or place from the search, or no longer",
 			(*Model).excludeValue, cannotExcludeValue),
-		action("source-before", "left h", InStrip, "", "Previous source or place", do(func(m *Model) { m.strip.Move(-1) })),
+		action("source-before", "left h", InStrip, "", "Previous source or place",
+			do(func(m *Model) { m.strip.Move(-1) })),
 		action("source-after", "right l", InStrip, "", "Next source or place", do(func(m *Model) { m.strip.Move(1) })),
 		action("by-place", "P", InList|InReader|InHome|InStrip, "", "Divide the documents by place or by source",
 			(*Model).flip, noPlaces),
 		action("all-filters", "down j f", InStrip, "all filters", "Open all filters", (*Model).openPicker, notOpen),
-		action("filters", "ctrl+f f2", InPanes, "", "Filter by source, time, agent, document set, tag, author or type", (*Model).openPicker, notOpen),
-		action("drop-filter", "x ctrl+x", InBox|InList, "", "Remove the last filter (with no results: the most restrictive one)",
-			(*Model).dropFilter, noChip),
+		action("filters", "ctrl+f f2", InPanes, "", "Filter by source, time, agent, document set, tag, author or type",
+			(*Model).openPicker, notOpen),
+		action("drop-filter", "x ctrl+x", InBox|InList, "",
+			"Remove the last filter (with no results: the most restrictive one)", (*Model).dropFilter, noChip),
 	)
 }
 
@@ -138,8 +163,8 @@ func screenBindings() []Binding {
 	return group("Screen",
 		action("actions", "f1 ?", Everywhere, "all keys", "List all actions with their keys, and run one",
 			(*Model).openActions),
-		action("set-up", "f3", InPanes|InAnswer, "open", "Connect to an Onyx server, open a folder, or set up a language model",
-			(*Model).openSetUp, noSetUp),
+		action("set-up", "f3", InPanes|InAnswer, "open",
+			"Connect to an Onyx server, open a folder, or set up a language model", (*Model).openSetUp, noSetUp),
 		action("zoom", "z", InList|InReader, "", "Zoom the pane to the whole screen, or back",
 			do(func(m *Model) { m.look.zoomed = !m.look.zoomed }), noPanes),
 		action("widen", "ctrl+right >", InList|InReader, "", "Move the divider to the right, or down",
@@ -150,7 +175,8 @@ func screenBindings() []Binding {
 		action("mouse", "ctrl+o", InPanes, "", "Turn the mouse on or off (when on, select text with shift held)",
 			(*Model).toggleMouse),
 		action("redraw", "ctrl+l", Everywhere, "", "Redraw the screen", (*Model).redraw),
-		action("suspend", "ctrl+z", Everywhere, "", "Suspend to the shell (fg returns)", (*Model).suspend, cannotSuspend),
+		action("suspend", "ctrl+z", Everywhere, "", "Suspend to the shell (fg returns)", (*Model).suspend,
+			cannotSuspend),
 		action("leave", "q", InList|InReader, "", "Quit", (*Model).quit),
 		action("quit", "ctrl+c", Everywhere, "", "Quit", (*Model).quit),
 	)
@@ -158,19 +184,25 @@ func screenBindings() []Binding {
 
 func overlayBindings() []Binding {
 	return group("Panels",
-		action("close", "esc q", InOverlays, panel.Close, "Close the panel without changes; an answer under way stops first", (*Model).closePanel, cannotClose),
+		action("close", "esc q", InOverlays, panel.Close,
+			"Close the panel without changes; an answer under way stops first", (*Model).closePanel, cannotClose),
 		action("apply", "enter", InPicker, "apply", "Search with the selected filters", (*Model).applyPicker),
-		typed(action("toggle", "space", InPicker, "select", "Select or deselect a value; in Time, start and end a range", do(func(m *Model) { m.filters.picker.Toggle() }))),
-		typed(action("exclude", "!", InPicker, "exclude", "Exclude a value, or the selected ones", do(func(m *Model) { m.filters.picker.Exclude() }), cannotExclude)),
+		typed(action("toggle", "space", InPicker, "select", "Select or deselect a value; in Time, start and end a "+
+			"range", do(func(m *Model) { m.filters.picker.Toggle() }))),
+		typed(action("exclude", "!", InPicker, "exclude", "Exclude a value, or the selected ones",
+			do(func(m *Model) { m.filters.picker.Exclude() }), cannotExclude)),
 		action("ask-further", "enter", InAnswer, "follow up", "Ask a follow-up question; typing begins one, too",
 			do(func(m *Model) { m.answer.Type() }), cannotFollowUp),
-		typed(action("answer-again", "r", InAnswer, "again", "Answer the last question again", (*Model).answerAgain, cannotAnswerAgain)),
-		typed(action("copy-answer", "y", InAnswer, "copy", "Copy the answer with its citations", (*Model).copyAnswer, noAnswer)),
+		typed(action("answer-again", "r", InAnswer, "again", "Answer the last question again", (*Model).answerAgain,
+			cannotAnswerAgain)),
+		typed(action("copy-answer", "y", InAnswer, "copy", "Copy the answer with its citations", (*Model).copyAnswer,
+			noAnswer)),
 		action("send", "enter", InAsking, "ask", "Send the question", (*Model).sendFurther),
 		typed(digits("cited", InAnswer, "Open the cited document with that number; esc there returns to the answer",
 			(*Model).openCited)),
 		action("next-tab", "tab", InPicker, "next tab", "Next tab", do(func(m *Model) { m.filters.picker.Turn(1) })),
-		action("previous-tab", "shift+tab", InPicker, "", "Previous tab", do(func(m *Model) { m.filters.picker.Turn(-1) })),
+		action("previous-tab", "shift+tab", InPicker, "", "Previous tab",
+			do(func(m *Model) { m.filters.picker.Turn(-1) })),
 		action("month-before", "left", InPicker, "",
 			"In Time: previous month; in Places: close the place; otherwise move the cursor left",
 			do(func(m *Model) { m.filters.picker.Sideways(-1, false) })),
@@ -184,7 +216,8 @@ func overlayBindings() []Binding {
 		action("why-details", "d", InWhy, "details", "Show or hide what each stage reports",
 			do(func(m *Model) { m.why.ToggleDetails() })),
 		action("open-search", "enter", InSearches, "search", "Search again", (*Model).openSearch),
-		action("forget-search", "ctrl+x", InSearches, "forget", "Remove the search from the list", (*Model).forgetSearch),
+		action("forget-search", "ctrl+x", InSearches, "forget", "Remove the search from the list",
+			(*Model).forgetSearch),
 		action("use-theme", "enter", InThemes, "use", "Use the theme, and remember it", (*Model).useTheme),
 		action("accept", "enter", InPrompt, "save", "Save what is typed", (*Model).acceptPrompt),
 		action("run", "enter", InActions, "run", "Run the action", (*Model).runAction),
@@ -204,7 +237,8 @@ func conversationBindings() []Binding {
 			(*Model).openChats, cannotListChats),
 		action("open-conversation", "enter", InChats, "open", "Open the conversation", (*Model).openChat),
 		action("rename-conversation", "r", InChats, "rename", "Rename the conversation", (*Model).renameChat),
-		action("delete-conversation", "d delete", InChats, "delete", "Delete the conversation; press twice", (*Model).deleteChat),
+		action("delete-conversation", "d delete", InChats, "delete", "Delete the conversation; press twice",
+			(*Model).deleteChat),
 	)
 }
 
@@ -266,7 +300,8 @@ type Binding struct {
 
 // action returns the binding of an action, with its keys separated by spaces. disabled returns why it cannot run now;
 // "" means that it can.
-func action(name, keys string, in Place, label, long string, run func(*Model) tea.Cmd, disabled ...func(*Model) string) Binding {
+func action(name, keys string, in Place, label, long string, run func(*Model) tea.Cmd,
+	disabled ...func(*Model) string) Binding {
 	all := strings.Fields(keys)
 	b := Binding{Action: name, In: in, Long: long, Run: run, Disabled: func(*Model) string { return "" },
 		Binding: key.NewBinding(key.WithKeys(all...), key.WithHelp(KeyName(all[0]), label))}
@@ -277,7 +312,8 @@ func action(name, keys string, in Place, label, long string, run func(*Model) te
 }
 
 // digits returns the binding of an action that the keys 1 to 9 run with their number.
-func digits(name string, in Place, long string, run func(*Model, int) tea.Cmd, disabled ...func(*Model) string) Binding {
+func digits(name string, in Place, long string, run func(*Model, int) tea.Cmd,
+	disabled ...func(*Model) string) Binding {
 	b := action(name, "1 2 3 4 5 6 7 8 9", in, "", long, nil, disabled...)
 	b.Numbered = run
 	return b

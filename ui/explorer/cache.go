@@ -96,8 +96,8 @@ func (m *Model) outdated() bool {
 	return s != nil && !s.ofAnswer && s.version != m.conn.version
 }
 
-// refresh brings outdated results up to date where that costs no call of a model; after an edit from here, of no language
-// model. Other results stay, with a note in the summary.
+// refresh brings outdated results up to date where that costs no call of a model; after an edit from here, of no
+// language model. Other results stay, with a note in the summary.
 func (m *Model) refresh() tea.Cmd {
 	if !m.outdated() || m.search.running != nil {
 		return nil
@@ -132,7 +132,8 @@ func withoutModel(response *wire.SearchResponse) bool {
 
 // selective reports whether a model chose among what was found.
 func selective(response *wire.SearchResponse) bool {
-	return !slices.ContainsFunc(response.Stages, func(s wire.Stage) bool { return s.Name == "select" && s.Outcome != wire.OutcomeOK })
+	return !slices.ContainsFunc(response.Stages,
+		func(s wire.Stage) bool { return s.Name == "select" && s.Outcome != wire.OutcomeOK })
 }
 
 // byModel reports whether a model took part in the ranking: it wrote queries or selected.

@@ -33,15 +33,24 @@ type collecting struct {
 
 func collectionBindings() []Binding {
 	return group("Collection",
-		action("open-collected", "enter", InCollection, "open", "Open the passage", (*Model).openCollected, noCollected),
-		action("ask-marked", "a", InCollection, "ask", "Ask a model to answer from the marked passages only", (*Model).askCollection, cannotAskCollection),
-		action("note", "n", InCollection, "note", "Write a note about the passage", (*Model).noteCollected, noCollected),
-		action("export", "x", InCollection, "export", "Export the collection as Markdown, JSON or CSV", (*Model).openExports, noCollected),
-		action("remove-collected", "d delete", InCollection, "remove", "Remove the passage from the collection", (*Model).dropCollected, noCollected),
-		action("move-down", "J shift+down", InCollection, "move down", "Move the passage down", func(m *Model) tea.Cmd { return m.moveCollected(1) }, noCollected),
-		action("move-up", "K shift+up", InCollection, "move up", "Move the passage up", func(m *Model) tea.Cmd { return m.moveCollected(-1) }, noCollected),
-		action("export-collection", "X", InList|InReader|InHome, "", "Export the collection as Markdown, JSON or CSV", (*Model).openExports, noCollection),
-		action("run-export", "enter", InExports, "export", "Copy or save the collection in this format", (*Model).runExport),
+		action("open-collected", "enter", InCollection, "open", "Open the passage", (*Model).openCollected,
+			noCollected),
+		action("ask-marked", "a", InCollection, "ask", "Ask a model to answer from the marked passages only",
+			(*Model).askCollection, cannotAskCollection),
+		action("note", "n", InCollection, "note", "Write a note about the passage", (*Model).noteCollected,
+			noCollected),
+		action("export", "x", InCollection, "export", "Export the collection as Markdown, JSON or CSV",
+			(*Model).openExports, noCollected),
+		action("remove-collected", "d delete", InCollection, "remove", "Remove the passage from the collection",
+			(*Model).dropCollected, noCollected),
+		action("move-down", "J shift+down", InCollection, "move down", "Move the passage down",
+			func(m *Model) tea.Cmd { return m.moveCollected(1) }, noCollected),
+		action("move-up", "K shift+up", InCollection, "move up", "Move the passage up",
+			func(m *Model) tea.Cmd { return m.moveCollected(-1) }, noCollected),
+		action("export-collection", "X", InList|InReader|InHome, "", "Export the collection as Markdown, JSON or CSV",
+			(*Model).openExports, noCollection),
+		action("run-export", "enter", InExports, "export", "Copy or save the collection in this format",
+			(*Model).runExport),
 	)
 }
 
@@ -62,7 +71,8 @@ func (m *Model) followCollection() {
 
 func cannotMark(m *Model) string {
 	result, _ := m.result()
-	return cmp.Or(noResult(m), unless(passage.RefOf(result) != "", "this passage has neither a reference nor a link to collect it by"))
+	return cmp.Or(noResult(m),
+		unless(passage.RefOf(result) != "", "this passage has neither a reference nor a link to collect it by"))
 }
 
 func noCollection(m *Model) string {
@@ -176,10 +186,12 @@ func (m *Model) openExports() tea.Cmd {
 	noFile := unless(m.options.Caps.Save != nil, "files cannot be written over SSH")
 	noCommand := unless(m.target.Command != "", "this collection is not stored: it ends with the session")
 	var entries []panel.Entry
-	for way, about := range [...]struct{ group, reason string }{toClipboard: {"To the clipboard", ""}, toFile: {"To a file", noFile},
+	for way, about := range [...]struct{ group, reason string }{toClipboard: {"To the clipboard", ""},
+		toFile:    {"To a file", noFile},
 		asCommand: {"The command that prints the same", noCommand}} {
 		for _, format := range state.Formats() {
-			name := map[string]string{state.Markdown: "Markdown, numbered", state.JSON: "JSON", state.CSV: "CSV"}[format]
+			name := map[string]string{state.Markdown: "Markdown, numbered", state.JSON: "JSON",
+				state.CSV: "CSV"}[format]
 			if exportWay(way) == asCommand && noCommand == "" {
 				name = m.exportCommand(format)
 			}
@@ -278,8 +290,8 @@ type picking struct {
 }
 
 func pickBindings() []Binding {
-	choose := action("choose", "enter", InList|InReader, "choose", "With --pick: choose the passage, or the marked ones, and quit",
-		(*Model).choose, noResult)
+	choose := action("choose", "enter", InList|InReader, "choose",
+		"With --pick: choose the passage, or the marked ones, and quit", (*Model).choose, noResult)
 	choose.Picks = true
 	return group("Pick", choose)
 }

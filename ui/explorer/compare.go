@@ -10,7 +10,8 @@ type comparing struct {
 
 func compareBindings() []Binding {
 	return group("Compare",
-		action("pin", "=", InList|InReader, "", "Pin the passage to compare others, or unpin it", (*Model).togglePin, cannotPin),
+		action("pin", "=", InList|InReader, "", "Pin the passage to compare others, or unpin it", (*Model).togglePin,
+			cannotPin),
 		action("next-pane", "ctrl+w", InList|InReader, "next pane", "Next pane: results, reader, pinned",
 			do((*Model).nextPane), notPinned),
 	)
@@ -51,7 +52,8 @@ func (m *Model) togglePin() tea.Cmd {
 	c.pinned = c.following
 	c.following = &reading{Reader: c.pinned.Beside()}
 	m.reader, m.focus = c.following, InList
-	m.say("pinned: " + c.pinned.Title() + "; select a passage to read beside it, " + m.keys.keyOf("pin", InList) + " unpins")
+	m.say("pinned: " + c.pinned.Title() + "; select a passage to read beside it, " + m.keys.keyOf("pin", InList) +
+		" unpins")
 	return nil
 }
 

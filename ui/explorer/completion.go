@@ -197,7 +197,8 @@ func (m *Model) drawMenu(lines []string, cursorX int) {
 	x := bounded(cursorX-paint.Width(partial.Text), 0, m.width-inner-frame)
 	menu := make([]string, 0, len(rows))
 	for i, c := range rows {
-		row := m.theme.Text.Render(paint.Fit(c.label, label)) + paint.Blank(count-len(counted(c))) + m.theme.Number.Render(counted(c)) + "  "
+		row := m.theme.Text.Render(paint.Fit(c.label, label)) + paint.Blank(count-len(counted(c))) +
+			m.theme.Number.Render(counted(c)) + "  "
 		if i == 0 {
 			row = m.theme.Selected.Under(paint.Fit(row+m.theme.Key.Render(key), inner))
 		}
@@ -234,7 +235,8 @@ func (m *Model) complete() tea.Cmd {
 // showsExample reports whether the query is the example question that was asked last.
 func (m *Model) showsExample() bool {
 	examples := m.target.Examples
-	return m.completion.example > 0 && len(examples) > 0 && m.box.Query() == examples[(m.completion.example-1)%len(examples)]
+	return m.completion.example > 0 && len(examples) > 0 &&
+		m.box.Query() == examples[(m.completion.example-1)%len(examples)]
 }
 
 func cannotComplete(m *Model) string {

@@ -29,8 +29,8 @@ type conversations struct {
 	doomed   string // deleted when the key is pressed once more
 }
 
-// askChats finds out whether a server keeps conversations, and whether there are any; a library always does, and without
-// a model may have none.
+// askChats finds out whether a server keeps conversations, and whether there are any; a library always does, and
+// without a model may have none.
 func (m *Model) askChats() tea.Cmd {
 	c := m.client()
 	m.chats.none = m.conn.noModel
@@ -137,15 +137,16 @@ func (m *Model) renameChat() tea.Cmd {
 	if !ok {
 		return nil
 	}
-	return m.openPrompt("Name of the conversation", "with an empty line the server chooses one", text.OrEmpty(chosen.Name), func(name string) tea.Cmd {
-		c := m.client()
-		return changeChats(m, "renaming", func(ctx context.Context) (string, error) {
-			return c.RenameChatSession(ctx, chosen.ID, name)
-		}, func(name string) tea.Cmd {
-			m.chats.Rename(chosen.ID, name)
-			return nil
+	return m.openPrompt("Name of the conversation", "with an empty line the server chooses one",
+		text.OrEmpty(chosen.Name), func(name string) tea.Cmd {
+			c := m.client()
+			return changeChats(m, "renaming", func(ctx context.Context) (string, error) {
+				return c.RenameChatSession(ctx, chosen.ID, name)
+			}, func(name string) tea.Cmd {
+				m.chats.Rename(chosen.ID, name)
+				return nil
+			})
 		})
-	})
 }
 
 // deleteChat deletes the chosen conversation when it is called twice for it.
@@ -272,7 +273,8 @@ func chatTurns(chat *wire.ChatSessionDetail) []panel.Turn {
 
 // lastQuestion returns the number of the question that the last answer of a conversation follows; 0 if none is known.
 func lastQuestion(chat *wire.ChatSessionDetail) int {
-	if n := len(chat.Messages); n > 0 && chat.Messages[n-1].Type == "assistant" && chat.Messages[n-1].ParentMessage != nil {
+	if n := len(chat.Messages); n > 0 && chat.Messages[n-1].Type == "assistant" &&
+		chat.Messages[n-1].ParentMessage != nil {
 		return *chat.Messages[n-1].ParentMessage
 	}
 	return 0
@@ -281,7 +283,8 @@ func lastQuestion(chat *wire.ChatSessionDetail) int {
 // addAnswer completes a turn with its answer.
 func addAnswer(turn *panel.Turn, message wire.ChatMessage, running bool) {
 	turn.ChatAnswer = wire.ChatAnswer{Text: message.Message, Citations: map[int]string{}}
-	turn.Documents = exslices.CastFunc(message.ContextDocs, func(saved wire.SavedSearchDoc) wire.SearchDoc { return saved.SearchDoc })
+	turn.Documents = exslices.CastFunc(message.ContextDocs,
+		func(saved wire.SavedSearchDoc) wire.SearchDoc { return saved.SearchDoc })
 	for number, id := range message.Citations {
 		if n, err := strconv.Atoi(number); err == nil {
 			turn.Citations[n] = id
@@ -329,7 +332,8 @@ func (m *Model) followUp() tea.Cmd {
 		return nil
 	}
 	m.focus = InList
-	if s := m.search.shown; s != nil && sameQuestion(s.text, typed) && len(s.wire.MessageHistory) > 0 && m.search.running == nil &&
+	if s := m.search.shown; s != nil && sameQuestion(s.text, typed) && len(s.wire.MessageHistory) > 0 &&
+		m.search.running == nil &&
 		m.search.failure == nil && !m.outdated() {
 		return nil
 	}

@@ -87,8 +87,9 @@ func (f *failure) when() string {
 func (f *failure) isRefusal() bool {
 	var strange strangeSource
 	refused, ok := errors.AsType[*client.Error](f.err)
-	return errors.As(f.err, &strange) || ok && (refused.Kind == client.BadRequest || refused.Kind == client.NotAvailable ||
-		refused.Kind == client.Auth && strings.Contains(refused.Reason, "document sets"))
+	return errors.As(f.err, &strange) ||
+		ok && (refused.Kind == client.BadRequest || refused.Kind == client.NotAvailable ||
+			refused.Kind == client.Auth && strings.Contains(refused.Reason, "document sets"))
 }
 
 // reasonOf is an error in one line, for a person.

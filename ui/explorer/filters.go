@@ -289,7 +289,8 @@ func (m *Model) dropFilter() tea.Cmd {
 	m.box.FinishFilters()
 	chips := m.box.Chips()
 	dropped := len(chips) - 1
-	if cut, s := m.filters.cut, m.search.shown; cut != nil && cut.worst >= 0 && s != nil && cut.worst < len(s.query.Chips) {
+	if cut, s := m.filters.cut, m.search.shown; cut != nil && cut.worst >= 0 && s != nil &&
+		cut.worst < len(s.query.Chips) {
 		worst := s.query.Chips[cut.worst].Raw
 		if i := slices.IndexFunc(chips, func(c querybox.Chip) bool { return c.Raw == worst }); i >= 0 {
 			dropped = i

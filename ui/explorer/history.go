@@ -67,7 +67,8 @@ func (m *Model) handleState(store *state.Store, loaded state.State, err error) t
 	if err != nil {
 		m.warnOf(err)
 	}
-	return tea.Batch(m.arrangeAsBefore(loaded.Screen), m.change(func(s *state.State) error { s.Visit(m.now()); return nil }), m.countAdded())
+	return tea.Batch(m.arrangeAsBefore(loaded.Screen),
+		m.change(func(s *state.State) error { s.Visit(m.now()); return nil }), m.countAdded())
 }
 
 // arrangeAsBefore restores the theme, the grouping and the sizes of the panes, unless the person has changed them
@@ -92,7 +93,8 @@ func (m *Model) arrangeAsBefore(screen state.Screen) (read tea.Cmd) {
 
 // keepScreen remembers the theme, the grouping and the sizes of the panes.
 func (m *Model) keepScreen() tea.Cmd {
-	screen := state.Screen{Theme: m.look.mode, Group: m.look.grouping, DividerX: m.look.dividerX, DividerY: m.look.dividerY}
+	screen := state.Screen{Theme: m.look.mode, Group: m.look.grouping, DividerX: m.look.dividerX,
+		DividerY: m.look.dividerY}
 	return m.change(func(s *state.State) error { s.Screen = screen; return nil })
 }
 
@@ -289,7 +291,8 @@ func (m *Model) searchEntries() []panel.Entry {
 }
 
 func noSearches(m *Model) string {
-	return unless(!m.past.loaded || len(m.past.state.Saved)+len(m.past.state.Recent) > 0, "no searches yet: the history is empty")
+	return unless(!m.past.loaded || len(m.past.state.Saved)+len(m.past.state.Recent) > 0,
+		"no searches yet: the history is empty")
 }
 
 // openSearch makes the chosen search again.
@@ -354,7 +357,8 @@ func noQueryToSave(m *Model) string {
 // nameSearch asks for a name to save the query under; an empty line takes the query itself.
 func (m *Model) nameSearch() tea.Cmd {
 	query := m.box.Readable(m.box.Query())
-	return m.openPrompt("Save search as", query, "", func(name string) tea.Cmd { return m.saveSearch(cmp.Or(name, text.OneLine(query))) })
+	return m.openPrompt("Save search as", query, "",
+		func(name string) tea.Cmd { return m.saveSearch(cmp.Or(name, text.OneLine(query))) })
 }
 
 // saveSearch saves the query under a name, with the shown results as seen.
@@ -412,7 +416,8 @@ func (m *Model) countAdded() tea.Cmd {
 	})
 }
 
-// list adds the documents that a request lists, but those that are there, as many as the home shows. It counts new ones.
+// list adds the documents that a request lists, but those that are there, as many as the home shows. It counts new
+// ones.
 func (n *newness) list(ctx context.Context, c *client.Client, what string, request wire.SearchRequest) {
 	wanted := 2 * mostChanges
 	asked := request

@@ -59,7 +59,8 @@ type homeEntry struct {
 
 // atHome reports whether there is nothing to show but the home.
 func (m *Model) atHome() bool {
-	return m.list.Len() == 0 && m.search.shown == nil && m.search.failure == nil && m.search.running == nil && m.box.Query() == ""
+	return m.list.Len() == 0 && m.search.shown == nil && m.search.failure == nil && m.search.running == nil &&
+		m.box.Query() == ""
 }
 
 // homeEntries are saved searches, what is new, recent searches and marked passages, or on a first visit what one can
@@ -75,8 +76,9 @@ func (m *Model) homeEntries() []homeEntry {
 			open: func(m *Model) tea.Cmd { return m.openSaved(saved.Name) }})
 	}
 	if n := m.past.arrived; n > 0 {
-		entries = append(entries, homeEntry{group: "New", text: text.Count(n, "document") + " added since your last visit",
-			note: m.ago(m.past.state.Since), open: (*Model).openArrived})
+		entries = append(entries,
+			homeEntry{group: "New", text: text.Count(n, "document") + " added since your last visit",
+				note: m.ago(m.past.state.Since), open: (*Model).openArrived})
 	}
 	for _, one := range m.shownChanges() {
 		note := one.what
@@ -178,8 +180,10 @@ func (m *Model) newestEntries(above int) (entries []homeEntry) {
 }
 
 // documentEntry is a document, which opens in the list that a request gives.
-func (m *Model) documentEntry(group string, document wire.SearchResult, note string, list wire.SearchRequest) homeEntry {
-	return homeEntry{group: group, note: note, text: m.look.by.Marked(m.theme, m.look.by.Value(document), document.Title),
+func (m *Model) documentEntry(group string, document wire.SearchResult, note string,
+	list wire.SearchRequest) homeEntry {
+	return homeEntry{group: group, note: note,
+		text: m.look.by.Marked(m.theme, m.look.by.Value(document), document.Title),
 		open: func(m *Model) tea.Cmd { return m.browse(list, document.Ref) }}
 }
 
@@ -285,12 +289,12 @@ func (m *Model) countEntries(name string, counts []wire.FacetValue, shown int) (
 
 // countEntry searches a query that so many documents match, with a bar as their share of the most in its group.
 func countEntry(group, name, query string, count, most int) homeEntry {
-	return homeEntry{group: group, place: true, text: name, note: text.Number(count), share: float64(count) / float64(max(1, most)),
-		open: func(m *Model) tea.Cmd { return m.searchFor(query) }}
+	return homeEntry{group: group, place: true, text: name, note: text.Number(count),
+		share: float64(count) / float64(max(1, most)), open: func(m *Model) tea.Cmd { return m.searchFor(query) }}
 }
 
-// monthEntries are the months of the last year in which documents changed; none where all changed in one, whose bar says
-// nothing.
+// monthEntries are the months of the last year in which documents changed; none where all changed in one, whose bar
+// says nothing.
 func (m *Model) monthEntries() (entries []homeEntry) {
 	months := m.conn.welcome.facets.Months
 	if len(months) == 1 {
@@ -420,7 +424,8 @@ func rowsOf(entries []homeEntry) (rows int) {
 	return max(0, rows-1)
 }
 
-// entryLines are entries under their headings, the first of which is number first of all, and the line of the chosen one.
+// entryLines are entries under their headings, the first of which is number first of all, and the line of the chosen
+// one.
 func (m *Model) entryLines(entries []homeEntry, first, width int) (lines []string, at int) {
 	for i, entry := range entries {
 		if i == 0 || entry.group != entries[i-1].group {

@@ -70,7 +70,8 @@ func (m *Model) askExample() tea.Cmd {
 
 func (m *Model) handleWheel(wheel tea.MouseWheelMsg) {
 	const lines = 3
-	if side := map[tea.MouseButton]int{tea.MouseWheelLeft: -1, tea.MouseWheelRight: 1}[wheel.Button]; side != 0 && m.overlay() == 0 {
+	if side := map[tea.MouseButton]int{tea.MouseWheelLeft: -1, tea.MouseWheelRight: 1}[wheel.Button]; side != 0 &&
+		m.overlay() == 0 {
 		m.reader.Sideways(side)
 	}
 	by, known := map[tea.MouseButton]int{tea.MouseWheelUp: -1, tea.MouseWheelDown: 1}[wheel.Button]

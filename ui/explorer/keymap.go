@@ -114,7 +114,8 @@ func (k *keymap) assign(i int) (problems []string) {
 			kept = append(kept, key)
 		}
 		if holder >= 0 {
-			problems = append(problems, fmt.Sprintf("keys.%s: %s is already the key of %s", b.Action, key, k.bindings[holder].Action))
+			problems = append(problems,
+				fmt.Sprintf("keys.%s: %s is already the key of %s", b.Action, key, k.bindings[holder].Action))
 		}
 	}
 	b.SetKeys(kept...)

@@ -4,13 +4,15 @@ import "quarry/ui/explorer/results"
 
 // Breakpoints of the layout, in cells.
 const (
-	minWidth, minHeight     = 20, 4
-	bareWidth, bareHeight   = 50, 10 // below either: one-line rows and no borders
-	stackWidth              = 80     // from here on the reader may be below the list
-	stackHeight             = 30     // rows, at least, for that
-	sideWidth               = 120    // from here on it is beside the list
-	listWidth               = 62     // of the list beside the reader, at least: 80 characters of a passage, and its place
-	threeWidth              = 160    // from here on a pinned passage is beside both; otherwise the list makes way for it
+	minWidth, minHeight   = 20, 4
+	bareWidth, bareHeight = 50, 10 // below either: one-line rows and no borders
+	stackWidth            = 80     // from here on the reader may be below the list
+	stackHeight           = 30     // rows, at least, for that
+	sideWidth             = 120    // from here on it is beside the list
+	// Of the list beside the reader, at least: 80 characters of a passage, and its place.
+	listWidth = 62
+	// From here on a pinned passage is beside both; otherwise the list makes way for it.
+	threeWidth              = 160
 	panelHeight             = 16     // below, a panel gets all but the query and the keys
 	frameWidth, frameHeight = 81, 16 // below either, lines above and below a pane take the place of its border
 	stripHeight             = 16     // from here on the sources have a line

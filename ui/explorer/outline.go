@@ -30,17 +30,23 @@ type outlining struct {
 
 func documentBindings() []Binding {
 	return group("Document",
-		action("outline", "O", InList|InReader, "outline", "Go to a heading of the document", (*Model).openOutline, noResult),
+		action("outline", "O", InList|InReader, "outline", "Go to a heading of the document",
+			(*Model).openOutline, noResult),
 		action("open-heading", "enter", InOutline, "go", "Go to the heading", (*Model).openHeading),
-		action("links", "L", InList|InReader, "links", "Open a link of the text by its number", (*Model).openLinks, noLinks),
-		action("open-link", "enter", InLinks, "open", "Open the link (within the document: go to its heading), or copy it where there is no browser", (*Model).openChosenLink),
-		action("select-paragraph", "V", InReader, "paragraph", "Select a paragraph to copy", do(func(m *Model) { m.reader.Select(true) }), noResult),
-		action("copy-paragraph", "y Y enter", InParagraph, "copy", "Copy the paragraph with the citation", (*Model).copyParagraph),
+		action("links", "L", InList|InReader, "links", "Open a link of the text by its number",
+			(*Model).openLinks, noLinks),
+		action("open-link", "enter", InLinks, "open", "Open the link (within the document: go to its heading), or "+
+			"copy it where there is no browser", (*Model).openChosenLink),
+		action("select-paragraph", "V", InReader, "paragraph", "Select a paragraph to copy",
+			do(func(m *Model) { m.reader.Select(true) }), noResult),
+		action("copy-paragraph", "y Y enter", InParagraph, "copy", "Copy the paragraph with the citation",
+			(*Model).copyParagraph),
 		action("next-paragraph", "j down ctrl+n", InParagraph, "next", "Next paragraph",
 			do(func(m *Model) { m.reader.MoveSelection(1) })),
 		action("previous-paragraph", "k up ctrl+p", InParagraph, "previous", "Previous paragraph",
 			do(func(m *Model) { m.reader.MoveSelection(-1) })),
-		action("end-selection", "esc V q", InParagraph, "done", "End the selection", do(func(m *Model) { m.reader.Select(false) })),
+		action("end-selection", "esc V q", InParagraph, "done", "End the selection",
+			do(func(m *Model) { m.reader.Select(false) })),
 	)
 }
 

@@ -106,8 +106,8 @@ func (m *Model) moreResults() tea.Cmd {
 func (m *Model) wantsMore() bool {
 	s, p := m.search.shown, m.search.paging
 	documents, _, _ := m.list.Found()
-	return s != nil && !s.provisional && !s.ofAnswer && m.search.running == nil && !p.fetching.running() && !p.complete &&
-		m.pages() && m.list.Len() > 0 &&
+	return s != nil && !s.provisional && !s.ofAnswer && m.search.running == nil && !p.fetching.running() &&
+		!p.complete && m.pages() && m.list.Len() > 0 &&
 		m.list.Row() >= m.list.Len()-pageAhead && m.list.Len() < maxRows && m.list.SelectedIndex() != p.stayed &&
 		s.response.TotalMatches > documents
 }

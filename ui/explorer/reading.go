@@ -273,7 +273,8 @@ func (m *Model) copyElse(copied, what string, offer func() tea.Cmd) tea.Cmd {
 		case send != nil:
 			m.say(what + " sent to your terminal's clipboard")
 		default:
-			m.warn(fmt.Sprintf("%s not copied: %s is too long for the terminal's clipboard", what, text.Size(int64(len(copied)))))
+			m.warn(fmt.Sprintf("%s not copied: %s is too long for the terminal's clipboard", what,
+				text.Size(int64(len(copied)))))
 			return offer()
 		}
 		return nil
@@ -333,7 +334,8 @@ func cannotEdit(m *Model) string {
 	result, _ := m.result()
 	return cmp.Or(noResult(m), unless(m.target.Kind != Sample, "the sample library has no files to edit"),
 		unless(m.options.Caps.Edit != nil, m.options.Caps.EditReason),
-		unless(m.target.Kind == Library, "only files of a library on this machine can be edited"), notOpen(m), m.elsewhere(result))
+		unless(m.target.Kind == Library, "only files of a library on this machine can be edited"), notOpen(m),
+		m.elsewhere(result))
 }
 
 // editFile opens the file of the passage at its line. The library says which file that is: what a document says of
@@ -341,7 +343,8 @@ func cannotEdit(m *Model) string {
 func (m *Model) editFile() tea.Cmd {
 	result, _ := m.result()
 	c, line := m.client(), lineOf(result)
-	return background(m, &m.editing, func(ctx context.Context) (string, error) { return c.LibraryFile(ctx, result.DocumentID) },
+	return background(m, &m.editing,
+		func(ctx context.Context) (string, error) { return c.LibraryFile(ctx, result.DocumentID) },
 		func(path string, err error) tea.Cmd {
 			if err != nil {
 				m.fail("cannot edit this document: " + reasonOf(err))

@@ -16,7 +16,8 @@ import (
 	"quarry/internal/guard"
 )
 
-// FramesPerSecond is the most that Bubble Tea allows: a key waits for the next frame, so this is what typing feels like.
+// FramesPerSecond is the most that Bubble Tea allows: a key waits for the next frame, so this is what typing feels
+// like.
 const FramesPerSecond = 120
 
 // resizePause is how long a change of size waits for the next one: who drags a window sends many.
@@ -25,7 +26,8 @@ const resizePause = 16 * time.Millisecond
 // quitWithin bounds the wait at the end for another process that writes the history.
 const quitWithin = 2 * time.Second
 
-// Terminal is where an explorer runs. A local one is a pair of files, and is asked for its size and heard for its signals.
+// Terminal is where an explorer runs. A local one is a pair of files, and is asked for its size and heard for its
+// signals.
 type Terminal struct {
 	In  io.Reader
 	Out io.Writer
@@ -33,8 +35,8 @@ type Terminal struct {
 	// FramesPerSecond is how often the screen may change; 0: FramesPerSecond.
 	FramesPerSecond int
 
-	// Pace waits before each key and each paste of a terminal elsewhere, as long as it wants; an error ends the keys. Nil:
-	// nothing waits.
+	// Pace waits before each key and each paste of a terminal elsewhere, as long as it wants; an error ends the keys.
+	// Nil: nothing waits.
 	Pace func(context.Context) error
 	// Sizes reports how a terminal elsewhere is resized; it is closed when that one is. Nil: a local terminal.
 	Sizes <-chan Size
@@ -68,7 +70,8 @@ func Run(ctx context.Context, options Options, terminal Terminal) error {
 		stop(fmt.Errorf("%w: %w", ErrBroke, err))
 		guard.Go(func() { program.Quit() }, func(error) { program.Kill() }) // which waits for who calls this
 	}
-	program = tea.NewProgram(guarded{model, broke}, tea.WithContext(ctx), tea.WithInput(terminal.input(session)), tea.WithOutput(terminal.Out),
+	program = tea.NewProgram(guarded{model, broke}, tea.WithContext(ctx), tea.WithInput(terminal.input(session)),
+		tea.WithOutput(terminal.Out),
 		tea.WithEnvironment(terminal.Env), tea.WithFPS(terminal.FramesPerSecond), tea.WithoutSignalHandler(),
 		tea.WithColorProfile(options.Profile), tea.WithWindowSize(options.Width, options.Height),
 		tea.WithFilter(func(_ tea.Model, msg tea.Msg) tea.Msg {
@@ -162,8 +165,8 @@ func (m *Model) release() error {
 	return nil
 }
 
-// sized returns the size of a terminal, for one that reports none (a serial console, expect, some starts of containers) as its
-// variables have it, else 80 × 24.
+// sized returns the size of a terminal, for one that reports none (a serial console, expect, some starts of containers)
+// as its variables have it, else 80 × 24.
 func (t Terminal) sized(size tea.WindowSizeMsg) tea.WindowSizeMsg {
 	if size.Width > 0 && size.Height > 0 {
 		return size
@@ -199,9 +202,9 @@ func (s silence) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// readKeys passes on the keys of a terminal elsewhere, until there are no more: then the explorer ends. Bubble Tea's own
-// reader waits for ever to hand over a key that came too late for the program, which among many explorers in one process
-// keeps each of those and its screen; nor does it catch a panic over hostile keys.
+// readKeys passes on the keys of a terminal elsewhere, until there are no more: then the explorer ends. Bubble Tea's
+// own reader waits for ever to hand over a key that came too late for the program, which among many explorers in one
+// process keeps each of those and its screen; nor does it catch a panic over hostile keys.
 func readKeys(ctx context.Context, program *tea.Program, terminal Terminal, broke func(error)) {
 	reader := uv.NewTerminalReader(terminal.In, terminal.Env.Getenv("TERM"))
 	events, ended := make(chan uv.Event), make(chan struct{})
@@ -223,9 +226,9 @@ func readKeys(ctx context.Context, program *tea.Program, terminal Terminal, brok
 	}
 }
 
-// guarded is a model whose panics end its program in order. Bubble Tea catches them, too, but prints them on the standard
-// error of the process, which among many explorers is the log of who serves them. Of a panic in its renderer, whose
-// goroutine recovers from nothing, neither can hear.
+// guarded is a model whose panics end its program in order. Bubble Tea catches them, too, but prints them on the
+// standard error of the process, which among many explorers is the log of who serves them. Of a panic in its renderer,
+// whose goroutine recovers from nothing, neither can hear.
 type guarded struct {
 	inner tea.Model
 	broke func(error)

@@ -37,8 +37,8 @@ type look struct {
 // restyle makes the theme again; widgets compare its name.
 func (m *Model) restyle() {
 	mode := cmp.Or(m.themes.preview, m.look.mode)
-	m.theme = theme.ForScreen(theme.Options{Mode: mode, Custom: m.themes.custom(mode), Dark: m.look.dark, Profile: m.options.Profile,
-		ASCII: m.options.Caps.ASCII})
+	m.theme = theme.ForScreen(theme.Options{Mode: mode, Custom: m.themes.custom(mode), Dark: m.look.dark,
+		Profile: m.options.Profile, ASCII: m.options.Caps.ASCII})
 }
 
 func (m *Model) handleBackground(msg tea.BackgroundColorMsg) {
@@ -126,8 +126,8 @@ func (m *Model) openActions() tea.Cmd {
 // openerOf returns the action that opens the panel of another action; the zero value where that is in no panel of its
 // own.
 func (m *Model) openerOf(b Binding) Binding {
-	return m.keys.named(map[Place]string{InPicker: "filters", InAnswer: "answer", InChats: "conversations", InSearches: "searches",
-		InCollection: "collection", InThemes: "theme"}[b.In])
+	return m.keys.named(map[Place]string{InPicker: "filters", InAnswer: "answer", InChats: "conversations",
+		InSearches: "searches", InCollection: "collection", InThemes: "theme"}[b.In])
 }
 
 // unreachable returns why the panel of an action cannot be opened now; "" if it can, or the action is in no panel.
@@ -202,7 +202,8 @@ func (m *Model) closePanel() tea.Cmd {
 // openWhy opens the panel that explains the shown results.
 func (m *Model) openWhy() tea.Cmd {
 	s := m.search.shown
-	explained := panel.Explained{Text: s.text, Where: m.target.Where, Response: s.response, Took: m.searchTime(), Instant: s.instant}
+	explained := panel.Explained{Text: s.text, Where: m.target.Where, Response: s.response, Took: m.searchTime(),
+		Instant: s.instant}
 	explained.Filters = exslices.CastFunc(s.query.Chips, func(chip client.Chip) string { return chip.Raw })
 	for _, message := range s.wire.MessageHistory[:max(0, len(s.wire.MessageHistory)-1)] {
 		if message.Type == "user" {
@@ -315,8 +316,9 @@ func (m *Model) readThemes() tea.Cmd {
 // themeEntries are the looks that there are, with why one cannot be used.
 func (m *Model) themeEntries() []panel.Entry {
 	about := map[string]string{
-		"auto": "automatic: dark or light, by the terminal's background", "high-contrast": "high contrast, dark or light",
-		"ansi16": "16 colours: the terminal's own", "mono": "mono: no colours",
+		"auto":          "automatic: dark or light, by the terminal's background",
+		"high-contrast": "high contrast, dark or light",
+		"ansi16":        "16 colours: the terminal's own", "mono": "mono: no colours",
 	}
 	var entries []panel.Entry
 	for _, mode := range theme.Modes() {

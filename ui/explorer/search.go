@@ -154,7 +154,8 @@ func (m *Model) searchSubmitted(text string) tea.Cmd {
 		s.paused = false
 		return m.awaitSlow(s)
 	}
-	if s := m.search.shown; s != nil && s.text == text && !s.typed() && !s.provisional && !s.ofAnswer && m.search.running == nil &&
+	if s := m.search.shown; s != nil && s.text == text && !s.typed() && !s.provisional && !s.ofAnswer &&
+		m.search.running == nil &&
 		m.search.failure == nil && !m.outdated() {
 		return nil
 	}
@@ -211,7 +212,8 @@ func (m *Model) requestOf(text string, instant bool) search {
 	s.wire = s.query.Request()
 	if instant {
 		s.wire = s.query.InstantRequest()
-		s.wire.SkipQueryExpansion = m.target.Kind == Remote && !m.conn.welcome.instant // as little as such a server can do
+		// As little as such a server can do.
+		s.wire.SkipQueryExpansion = m.target.Kind == Remote && !m.conn.welcome.instant
 	}
 	wanted := m.wanted()
 	s.wire.NumResults, s.wire.FacetPlace = &wanted, m.look.by.Level()
@@ -269,7 +271,8 @@ func (m *Model) send(s search) tea.Cmd {
 		return response, explained(err, request.Sources)
 	}
 	handle := func(response *wire.SearchResponse, err error) tea.Cmd { return m.handleSearch(&s, response, err) }
-	found := stream(m, &s.request, 0, work, func(events []wire.SearchEvent) tea.Cmd { return m.handleSearchEvents(&s, events) }, handle)
+	found := stream(m, &s.request, 0, work,
+		func(events []wire.SearchEvent) tea.Cmd { return m.handleSearchEvents(&s, events) }, handle)
 	if s.paused {
 		return found
 	}
@@ -328,7 +331,8 @@ func (m *Model) handleSearch(s *search, response *wire.SearchResponse, err error
 	}
 	took := m.now().Sub(s.started)
 	m.search.failure = nil
-	if len(response.Stages) > 0 && !s.wire.Instant && !s.wire.SkipQueryExpansion && !s.wire.WithoutModel() { // such a search asks a model if there is one
+	// Such a search asks a model if there is one.
+	if len(response.Stages) > 0 && !s.wire.Instant && !s.wire.SkipQueryExpansion && !s.wire.WithoutModel() {
 		m.conn.noModel = withoutModel(response)
 	}
 	if s.version == m.conn.version { // what a library answered before it changed is of no use
@@ -369,7 +373,8 @@ func (m *Model) showProvisional(s *search, response *wire.SearchResponse) {
 // show puts an answer into the list. When the same question was asked again, a selection that the person made stays.
 func (m *Model) show(answer shown) {
 	former := m.search.shown
-	keep := former != nil && sameQuestion(former.text, answer.text) && former.wire.Sort == answer.wire.Sort && m.list.SelectedIndex() > 0
+	keep := former != nil && sameQuestion(former.text, answer.text) && former.wire.Sort == answer.wire.Sort &&
+		m.list.SelectedIndex() > 0
 	if results := answer.response.Results; len(results) > wire.MaxNumResults { // a server that minds no number
 		cut := *answer.response
 		cut.Results = results[:wire.MaxNumResults]
@@ -416,7 +421,8 @@ func ignoredFields(notes []wire.Note) []string {
 // empty for other notes and for filters that have no chip or were applied to the results: the summary reports these.
 func ignoredField(note wire.Note) string {
 	field, _, _ := strings.Cut(note.Text, ":")
-	if note.Code != wire.NoteFilterIgnored || strings.Contains(field, " ") || strings.Contains(note.Text, "only the returned results") {
+	if note.Code != wire.NoteFilterIgnored || strings.Contains(field, " ") ||
+		strings.Contains(note.Text, "only the returned results") {
 		return ""
 	}
 	return field

@@ -186,7 +186,8 @@ func (m *Model) facts() []fact {
 	if len(response.Queries) > 1 {
 		add(text.Count(len(response.Queries), "query"), true)
 	}
-	if shown.provisional && (m.search.running == nil || m.search.running.slow) { // else the better ones are there in a moment
+	// Else the better ones are there in a moment.
+	if shown.provisional && (m.search.running == nil || m.search.running.slow) {
 		add("provisional", false)
 	}
 	return facts
@@ -280,7 +281,8 @@ func (m *Model) searchTime() time.Duration {
 // bar is the last line: what was done, or the keys that act here.
 func (m *Model) bar() string {
 	if m.message.text != "" {
-		style := []theme.Style{info: m.theme.Text, done: m.theme.Success, warned: m.theme.Warning, failed: m.theme.Error}
+		style := []theme.Style{info: m.theme.Text, done: m.theme.Success, warned: m.theme.Warning,
+			failed: m.theme.Error}
 		said := style[m.message.level].Render(paint.Line(m.message.text))
 		return paint.Fit(" "+paint.Hyperlink(m.message.link, said), m.width)
 	}
@@ -324,7 +326,8 @@ func (m *Model) markedCount() string {
 // last and, outside of panels, always stays. They are chosen before Bubbles' help draws them: once less than two
 // columns are left, it draws all that follow.
 func (m *Model) hints(place Place, room int) string {
-	bar := help.Model{ShortSeparator: "   ", Styles: help.Styles{ShortKey: *m.theme.Key.Style, ShortDesc: *m.theme.Muted.Style}}
+	bar := help.Model{ShortSeparator: "   ",
+		Styles: help.Styles{ShortKey: *m.theme.Key.Style, ShortDesc: *m.theme.Muted.Style}}
 	columns := func(b key.Binding) int { return paint.Width(b.Help().Key + " " + b.Help().Desc + bar.ShortSeparator) }
 	room += len(bar.ShortSeparator)
 	var shown, last []key.Binding
@@ -392,7 +395,8 @@ func (m *Model) remarks() (missing, said []string) {
 		switch {
 		case note.Code == wire.NoteTypoCorrected || note.Code == wire.NoteWordMissing:
 			missing = append(missing, brief(note))
-		case note.Code != wire.NoteNoModel && ignoredField(note) == "" && !isFailure(note): // normal for a library; shown by the chip
+		// Normal for a library; shown by the chip.
+		case note.Code != wire.NoteNoModel && ignoredField(note) == "" && !isFailure(note):
 			said = append(said, brief(note))
 		}
 	}
@@ -404,7 +408,8 @@ func brief(note wire.Note) string { return paint.Line(text.Clip(note.Text, 400))
 
 // isFailure reports whether a part of the search failed, which the rest continued without.
 func isFailure(note wire.Note) bool {
-	return slices.Contains([]string{wire.NoteStageFailed, wire.NoteStageTimeout, wire.NoteSourceFailed, wire.NoteDamaged}, note.Code)
+	return slices.Contains([]string{wire.NoteStageFailed, wire.NoteStageTimeout, wire.NoteSourceFailed,
+		wire.NoteDamaged}, note.Code)
 }
 
 // failedParts name what the search whose results are shown went on without, each in a few words.

@@ -165,7 +165,8 @@ func (m *Model) askWelcome() tea.Cmd {
 func whatThereIs(ctx context.Context, c *client.Client, offers bool) welcome {
 	w := listed(ctx, c)
 	if features, err := c.Features(ctx); err == nil { // else it is asked as a server that can do no more
-		w.instant, w.browses, w.pages = features.Has(wire.FeatureInstant), features.Has(wire.FeatureBrowse), features.Has(wire.FeatureOffset)
+		w.instant, w.browses, w.pages = features.Has(wire.FeatureInstant), features.Has(wire.FeatureBrowse),
+			features.Has(wire.FeatureOffset)
 		w.refs, w.unlike = features.Has(wire.FeatureRefs), !features.Has(wire.FeatureSimilarTo)
 		w.bare, w.marks = features.API == 0, features.Has(wire.FeatureHighlights)
 	}
@@ -335,7 +336,9 @@ func (m *Model) carryOut(intent setup.Intent) tea.Cmd {
 			return backend.Path(intent.Path)
 		}, m.handlePath)
 	case setup.Complete:
-		return detached(nil, func() (string, error) { return backend.Complete(intent.Path), nil }, func(completed string, _ error) tea.Cmd {
+		return detached(nil, func() (string, error) {
+			return backend.Complete(intent.Path), nil
+		}, func(completed string, _ error) tea.Cmd {
 			m.setUp.Completed(intent.Path, completed)
 			return nil
 		})

@@ -146,7 +146,8 @@ func (m *Model) nothingFound() []string {
 	lines := []string{" " + m.theme.Title.Render("No results") + " " + m.theme.Text.Render("in "+m.target.Where+" for"),
 		"   " + m.theme.Match.Render(paint.Line(s.query.Text))}
 	if len(s.query.Chips) == 0 {
-		return append(lines, "", " "+m.theme.Muted.Render("Try fewer or other words. "+m.keys.keyOf("query", InList)+" edits the query."))
+		return append(lines, "",
+			" "+m.theme.Muted.Render("Try fewer or other words. "+m.keys.keyOf("query", InList)+" edits the query."))
 	}
 	for i, chip := range s.query.Chips {
 		line := "   with " + m.theme.Chip.Render(paint.Line(m.box.Readable(chip.Raw)))
@@ -166,7 +167,8 @@ func (m *Model) nothingFound() []string {
 	case cut.worst < 0:
 		advice = "Removing one filter is not enough; " + key + " removes the last one."
 	default:
-		advice = "Most restrictive: " + paint.Line(m.box.Readable(s.query.Chips[cut.worst].Raw)) + ". " + key + " removes it."
+		advice = "Most restrictive: " + paint.Line(m.box.Readable(s.query.Chips[cut.worst].Raw)) + ". " + key +
+			" removes it."
 	}
 	return append(lines, "", " "+m.theme.Text.Render(advice))
 }

@@ -57,7 +57,8 @@ func prepare(request *sdk.CallToolRequest, tools []*sdk.Tool) error {
 		default:
 			fitting, ok := fit(field, given[name])
 			if !ok {
-				return &problem{what: name + " must be " + kindOf(field), hint: "give " + kindOf(field) + ", or omit it if it is not required"}
+				return &problem{what: name + " must be " + kindOf(field),
+					hint: "give " + kindOf(field) + ", or omit it if it is not required"}
 			}
 			given[name] = fitting
 		}
@@ -96,7 +97,8 @@ func unknownArgument(name string, schema *jsonschema.Schema) error {
 // fit returns a value that a field takes: numbers above the maximum become it, and lists lose what is unset in them.
 func fit(field *jsonschema.Schema, value json.RawMessage) (json.RawMessage, bool) {
 	var number float64
-	if field.Type == "integer" && field.Maximum != nil && wire.Unmarshal(value, &number) == nil && number > *field.Maximum {
+	if field.Type == "integer" && field.Maximum != nil && wire.Unmarshal(value, &number) == nil &&
+		number > *field.Maximum {
 		return json.RawMessage(fmt.Sprint(*field.Maximum)), true
 	}
 	var list []json.RawMessage
@@ -138,7 +140,8 @@ func checkID(message []byte) (id json.RawMessage, ok bool) {
 	}
 	if text := ""; head.ID[0] == '"' {
 		err := wire.Unmarshal(head.ID, &text)
-		return head.ID, err == nil && !strings.ContainsRune(text, utf8.RuneError) // half a surrogate would come back as that
+		// Half a surrogate would come back as that.
+		return head.ID, err == nil && !strings.ContainsRune(text, utf8.RuneError)
 	}
 	if head.ID[0] != '-' && (head.ID[0] < '0' || head.ID[0] > '9') {
 		return nil, false // an answer can have none of these either
@@ -207,7 +210,8 @@ func (w *refusing) Write(data []byte) (int, error) {
 	}
 	code, reason := int64(jsonrpc.CodeInvalidRequest), strings.TrimSpace(string(data))
 	if method, unsupported := strings.CutSuffix(reason, " unsupported"); unsupported {
-		code, reason = jsonrpc.CodeMethodNotFound, "unknown method "+strings.TrimPrefix(method, "JSON RPC not handled: ")
+		code, reason = jsonrpc.CodeMethodNotFound,
+			"unknown method "+strings.TrimPrefix(method, "JSON RPC not handled: ")
 	}
 	_, err := w.ResponseWriter.Write(refusal(w.id, code, reason))
 	return len(data), err

@@ -32,8 +32,8 @@ type lines struct {
 
 // Connect starts reading.
 func (l *lines) Connect(context.Context) (sdk.Connection, error) {
-	c := &lineConnection{out: l.out, received: make(chan received), closed: make(chan struct{}), idle: make(chan struct{}, 1),
-		open: map[jsonrpc.ID]bool{}}
+	c := &lineConnection{out: l.out, received: make(chan received), closed: make(chan struct{}),
+		idle: make(chan struct{}, 1), open: map[jsonrpc.ID]bool{}}
 	guard.Go(func() { c.receive(l.in) }, func(err error) { c.deliver(received{err: err}) })
 	return c, nil
 }
@@ -113,7 +113,8 @@ func (c *lineConnection) Read(ctx context.Context) (jsonrpc.Message, error) {
 		case next := <-c.received:
 			switch {
 			case next.err == errLineTooLong:
-				c.refuse(nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("a message must not be larger than %d bytes", maxLine))
+				c.refuse(nil, jsonrpc.CodeInvalidRequest,
+					fmt.Sprintf("a message must not be larger than %d bytes", maxLine))
 				continue
 			case next.err != nil:
 				c.drain(ctx)

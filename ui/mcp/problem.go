@@ -80,7 +80,8 @@ func boundError(answer *sdk.CallToolResult) {
 		}
 		written.Text = text.Shorten(strings.ToValidUTF8(written.Text, "\uFFFD"), quoted)
 		if !strings.HasPrefix(written.Text, errorPrefix) {
-			written.Text = (&problem{what: written.Text, hint: "correct the arguments; the tool's input schema describes them"}).Error()
+			written.Text = (&problem{what: written.Text,
+				hint: "correct the arguments; the tool's input schema describes them"}).Error()
 		}
 	}
 }

@@ -34,7 +34,7 @@ type searchArguments struct {
 type searchOutput struct {
 	Results      []foundPassage `json:"results"`
 	Omitted      int            `json:"omitted,omitempty" jsonschema:"results that did not fit max_tokens"`
-	TotalMatches int            `json:"total_matches,omitempty" jsonschema:"documents that match, where the server counts them"`
+	TotalMatches int            `json:"total_matches,omitempty" jsonschema:"documents that match, if the server counts"`
 	Notes        []string       `json:"notes,omitempty"`
 	Searched     []string       `json:"searched,omitempty"`
 }
@@ -52,23 +52,26 @@ func searchSchema() *jsonschema.Schema {
 func searchTool() *sdk.Tool {
 	tool := newTool("search", "Search documents",
 		"Finds passages in this organization's documents, ranked, with citation numbers and refs for the read tool. "+
-			"Plain words or a question; \"exact phrase\", -word, author:kim, type:pdf, tag:team=infra narrow it. Use it for internal "+
-			"knowledge, not for the public web.",
+			"Plain words or a question; \"exact phrase\", -word, author:kim, type:pdf, tag:team=infra narrow it. Use "+
+			"it for internal knowledge, not for the public web.",
 		[]string{"query"}, fields{
-			"query":         textField("What to search for.", maxQuery),
-			"sources":       namesField("Only these sources, as the sources tool names them, such as slack or confluence."),
+			"query": textField("What to search for.", maxQuery),
+			"sources": namesField(
+				"Only these sources, as the sources tool names them, such as slack or confluence."),
 			"document_sets": namesField("Only these document sets, as the sources tool names them."),
 			"since":         textField("Only documents updated on this date or later: 2026-01-31.", maxName),
 			"until":         textField("Only documents updated on this date or earlier: 2026-01-31.", maxName),
 			"limit":         numberField("Number of results; without it the server selects up to 10.", 1, maxLimit),
-			"fast":          flagField("Skip the language model of the search server: faster, and finds the words as they are written."),
-			"max_tokens":    sizeField(searchSize),
+			"fast": flagField(
+				"Skip the language model of the search server: faster, and finds the words as they are written."),
+			"max_tokens": sizeField(searchSize),
 		})
 	tool.OutputSchema = searchSchema()
 	return tool
 }
 
-func (s *session) search(ctx context.Context, call *sdk.CallToolRequest, given searchArguments) (*sdk.CallToolResult, searchOutput, error) {
+func (s *session) search(ctx context.Context, call *sdk.CallToolRequest,
+	given searchArguments) (*sdk.CallToolResult, searchOutput, error) {
 	request, words, err := s.plan(ctx, given)
 	if err != nil {
 		return nil, searchOutput{}, s.problemOf(err)
@@ -115,7 +118,8 @@ func textResult(written string) *sdk.CallToolResult {
 }
 
 // plan makes the request of checked arguments, and returns the words to look for in its results.
-func (s *session) plan(ctx context.Context, given searchArguments) (request wire.SearchRequest, words []string, err error) {
+func (s *session) plan(ctx context.Context,
+	given searchArguments) (request wire.SearchRequest, words []string, err error) {
 	dates := slices.DeleteFunc([]string{given.Since, given.Until}, func(date string) bool { return date == "" })
 	if err := cmp.Or(checkText("query", given.Query), checkText("sources", given.Sources...),
 		checkText("document_sets", given.DocumentSets...), checkText("a date", dates...)); err != nil {
@@ -123,7 +127,8 @@ func (s *session) plan(ctx context.Context, given searchArguments) (request wire
 	}
 	parsed := client.ParseQuery(given.Query, time.Now())
 	if !parsed.HasWords() && !parsed.Browses() {
-		return request, nil, &problem{what: "query has no words", hint: "give words to search for, or a filter like source:slack"}
+		return request, nil, &problem{what: "query has no words",
+			hint: "give words to search for, or a filter like source:slack"}
 	}
 	request = parsed.Request()
 	request.Browse = !parsed.HasWords()
@@ -169,7 +174,8 @@ func setDates(request *wire.SearchRequest, given searchArguments) error {
 		}
 		first, last, ok := client.ParseDate(date.value, time.Local)
 		if !ok {
-			return &problem{what: fmt.Sprintf("%s %q is not a date", date.name, date.value), hint: "use a date like 2026-01-31 or 2026-01"}
+			return &problem{what: fmt.Sprintf("%s %q is not a date", date.name, date.value),
+				hint: "use a date like 2026-01-31 or 2026-01"}
 		}
 		if *date.to = (&wire.Time{Time: first}); date.name == "until" {
 			(*date.to).Time = last
@@ -196,7 +202,8 @@ func progress(ctx context.Context, call *sdk.CallToolRequest) func(wire.SearchEv
 			return
 		}
 		done++
-		_ = call.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: token, // a caller who is gone needs none
+		// A caller who is gone needs none.
+		_ = call.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: token,
 			Progress: float64(done), Total: stages, Message: text.OneLine(event.Name + " " + event.Outcome)})
 	}
 }
@@ -211,7 +218,8 @@ func render(response *wire.SearchResponse, words []string, budget int) (string, 
 	}
 	ending := "next: read a ref, or search in other words"
 	if len(response.Results) == 0 {
-		ending = "no results\nnext: search in other words or with fewer filters; the sources tool lists what can be searched"
+		ending = "no results\nnext: search in other words or with fewer filters; the sources tool lists what can be " +
+			"searched"
 	}
 	if len(output.Notes) > 0 {
 		ending = text.ClipTokens("note: "+strings.Join(output.Notes, "; "), minTokens/4) + "\n" + ending

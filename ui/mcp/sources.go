@@ -37,11 +37,12 @@ type documentSet struct {
 
 func sourcesTool() *sdk.Tool {
 	return newTool("sources", "List sources",
-		"Lists the sources and document sets that can be searched, with the values for the arguments of search. What is not "+
-			"listed is not connected.", nil, nil)
+		"Lists the sources and document sets that can be searched, with the values for the arguments of search. What "+
+			"is not listed is not connected.", nil, nil)
 }
 
-func (s *session) sources(ctx context.Context, _ *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, sourcesOutput, error) {
+func (s *session) sources(ctx context.Context, _ *sdk.CallToolRequest,
+	_ struct{}) (*sdk.CallToolResult, sourcesOutput, error) {
 	output := sourcesOutput{Sources: []source{}}
 	list, err := s.Client.Sources(ctx)
 	if err != nil {
@@ -63,7 +64,8 @@ func (s *session) sources(ctx context.Context, _ *sdk.CallToolRequest, _ struct{
 	output.Note = map[string]string{
 		"":                  "the token may not list sources; search without the sources argument",
 		client.ListedForAll: "these sources are connected to the workspace; you may not have access to all",
-		client.ListedByTags: "the token may not list connectors; these sources have tagged documents, there may be more",
+		client.ListedByTags: "the token may not list connectors; these sources have tagged documents, there may be " +
+			"more",
 	}[list.Origin]
 	return textResult(output.String()), output, nil
 }

@@ -48,8 +48,8 @@ func Cut(markdown string, from, to int) string {
 	return part
 }
 
-// blockAt returns the line that opens the code block in which a line begins, or the header of the table of which it is a
-// row; both are empty elsewhere.
+// blockAt returns the line that opens the code block in which a line begins, or the header of the table of which it is
+// a row; both are empty elsewhere.
 func blockAt(markdown string, start int) (opening, header string) {
 	fence, table, at := "", 0, 0
 	for line := range strings.Lines(markdown[:start]) {

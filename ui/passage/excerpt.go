@@ -216,7 +216,8 @@ func passTitle(r wire.SearchResult, start int) int {
 	blank := len(rest) - len(strings.TrimLeft(rest, " \t\n"))
 	line := firstLine(rest[blank:])
 	level := HeadingLevel(line)
-	if level == 0 || len(line) > 2*len(r.Title)+16 || !strings.EqualFold(text.OneLine(strings.Trim(line, "# ")), Title(r)) {
+	if level == 0 || len(line) > 2*len(r.Title)+16 ||
+		!strings.EqualFold(text.OneLine(strings.Trim(line, "# ")), Title(r)) {
 		return start
 	}
 	return min(len(r.Content), start+blank+len(line)+1)

@@ -152,8 +152,8 @@ func Typing(words []string) []string {
 // unfinished ends a word of which only the beginning is known.
 const unfinished = "*"
 
-// FindWords returns where the words of a query occur in a text, ignoring case and common English endings: whole words, or
-// anywhere in scripts without spaces. Words without weight (how, to) are skipped unless there are no others.
+// FindWords returns where the words of a query occur in a text, ignoring case and common English endings: whole words,
+// or anywhere in scripts without spaces. Words without weight (how, to) are skipped unless there are no others.
 func FindWords(content string, words []string) []wire.Span {
 	if weighty := slices.DeleteFunc(slices.Clone(words), text.IsStopWord); len(weighty) > 0 {
 		words = weighty
@@ -352,7 +352,8 @@ func Cite(r wire.SearchResult) string {
 		number = "[" + Citation(r) + "] "
 	}
 	if link := text.OneLine(Address(r)); link != "" {
-		return number + "[" + escaped(headed(r)) + "](" + linkTarget(link) + ")" + escaped(about(wire.SourceName(r.SourceType), r))
+		return number + "[" + escaped(headed(r)) + "](" + linkTarget(link) + ")" +
+			escaped(about(wire.SourceName(r.SourceType), r))
 	}
 	return number + escaped(headed(r)+about(cmp.Or(r.Citation, nameless(r.Ref)), r))
 }

@@ -367,7 +367,8 @@ func (p *plainer) closing(at, width int) (wire.Span, bool) {
 		case c:
 			length := runLength(reach, next)
 			closer := wire.Span{next, next + width}
-			if length == 3 && width < 3 && !slices.ContainsFunc(p.closers, func(s wire.Span) bool { return s[1] == next+length }) {
+			if length == 3 && width < 3 &&
+				!slices.ContainsFunc(p.closers, func(s wire.Span) bool { return s[1] == next+length }) {
 				closer = wire.Span{next + length - width, next + length}
 			}
 			if (length == width || length == 3 && width < 3) && next > start && p.closes(start, next, next+length) {
@@ -470,7 +471,8 @@ func targetLength(text string) int {
 func (p *plainer) address(at, to int) (leftOut bool, width int) {
 	inside := p.source[at+1 : min(to, at+targetReach)]
 	end := strings.IndexAny(inside, " <>")
-	if end < 0 || inside[end] != '>' || !strings.Contains(inside[:end], "://") && !strings.HasPrefix(inside, "mailto:") {
+	if end < 0 || inside[end] != '>' ||
+		!strings.Contains(inside[:end], "://") && !strings.HasPrefix(inside, "mailto:") {
 		return p.tag(at)
 	}
 	p.links = append(p.links, wire.Span{at + 1, at + 1 + end})

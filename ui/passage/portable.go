@@ -91,7 +91,8 @@ func Portable(markdown, base string) string {
 func definition(line string) (label, target string, ok bool) {
 	label, target, ok = strings.Cut(line, "]: ")
 	target = strings.TrimSpace(target)
-	ok = ok && strings.HasPrefix(label, "[") && !strings.ContainsAny(target, " \t") && strings.ContainsAny(target, "/#.")
+	ok = ok && strings.HasPrefix(label, "[") && !strings.ContainsAny(target, " \t") &&
+		strings.ContainsAny(target, "/#.")
 	return strings.ToLower(strings.TrimPrefix(label, "[")), target, ok
 }
 
@@ -141,8 +142,8 @@ func (p *porter) inline(text string) {
 	p.out.WriteString(text[min(start, len(text)):])
 }
 
-// codeLength returns the length of the code span at an offset; of its backticks alone if nothing in the paragraph closes
-// them.
+// codeLength returns the length of the code span at an offset; of its backticks alone if nothing in the paragraph
+// closes them.
 func codeLength(text string, at int) int {
 	ticks := runLength(text, at)
 	for next := at + ticks; next < len(text); {

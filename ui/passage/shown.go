@@ -63,7 +63,8 @@ func beginsAddress(source string, at int) bool {
 // addressAround returns the range of the address around an offset.
 func addressAround(source string, at int) wire.Span {
 	start, end := at, at
-	for start > 0 && (text.IsWordByte(source[start-1]) || source[at] == '@' && strings.IndexByte("._+-", source[start-1]) >= 0) {
+	for start > 0 && (text.IsWordByte(source[start-1]) ||
+		source[at] == '@' && strings.IndexByte("._+-", source[start-1]) >= 0) {
 		start--
 	}
 	for end < len(source) && !isSpace(source[end]) && source[end] != '<' {
@@ -73,10 +74,10 @@ func addressAround(source string, at int) wire.Span {
 }
 
 // inlineTags are the names of HTML tags in place of which nothing is shown.
-const inlineTags = "a abbr article aside audio b bdi bdo blockquote body button caption center cite code col colgroup del " +
-	"details dfn dl em figcaption figure font footer form head header html i iframe img input ins kbd label link main mark " +
-	"meta nav picture q s samp script section small source span strike strong style sub sup svg tbody tfoot thead title tt u " +
-	"var video wbr"
+const inlineTags = "a abbr article aside audio b bdi bdo blockquote body button caption center cite code col " +
+	"colgroup del details dfn dl em figcaption figure font footer form head header html i iframe img input ins kbd " +
+	"label link main mark meta nav picture q s samp script section small source span strike strong style sub sup svg " +
+	"tbody tfoot thead title tt u var video wbr"
 
 // Tag reads the HTML tag or comment that a text begins with. shown takes its place: a line end if it begins or ends a
 // block, a space between cells, or nothing. length is 0 if there is none. Names in angle brackets that are no HTML

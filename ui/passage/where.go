@@ -12,8 +12,8 @@ import (
 	"quarry/internal/text"
 )
 
-// Where returns the place of a document in its source, the outermost name first: its channel, space or repository, or the
-// root and the folders of a file. It is empty if unknown.
+// Where returns the place of a document in its source, the outermost name first: its channel, space or repository, or
+// the root and the folders of a file. It is empty if unknown.
 func Where(r wire.SearchResult) []string {
 	metadata := make(map[string][]string, len(r.Metadata))
 	for key, value := range r.Metadata {

@@ -21,7 +21,8 @@ import (
 // conversation.
 func (s *session) search(ctx context.Context, question string) error {
 	if length := utf8.RuneCountInString(question); length > wire.MaxQueryRunes {
-		s.fail(fmt.Sprintf("the query has %d characters; the limit is %d", length, wire.MaxQueryRunes), "Use a shorter query")
+		s.fail(fmt.Sprintf("the query has %d characters; the limit is %d", length, wire.MaxQueryRunes),
+			"Use a shorter query")
 		return nil
 	}
 	query := client.ParseQuery(question, s.Now())
@@ -59,7 +60,8 @@ func (s *session) request(ctx context.Context, c *client.Client, query client.Qu
 func ranked(results []wire.SearchResult) []wire.SearchResult {
 	isRest := func(result wire.SearchResult) bool { return !result.Selected }
 	isSelected := func(result wire.SearchResult) bool { return result.Selected }
-	return append(slices.DeleteFunc(slices.Clone(results), isRest), slices.DeleteFunc(slices.Clone(results), isSelected)...)
+	return append(slices.DeleteFunc(slices.Clone(results), isRest),
+		slices.DeleteFunc(slices.Clone(results), isSelected)...)
 }
 
 func (s *session) printAnswer() {
@@ -108,7 +110,8 @@ func (s *session) more() {
 		s.say(s.summary(s.listed))
 	}
 	if s.listed < len(s.results) {
-		s.say(fmt.Sprintf("%d of %d results. Type a number to read one, or \"more\" for the next.", s.listed, len(s.results)))
+		s.say(fmt.Sprintf("%d of %d results. Type a number to read one, or \"more\" for the next.", s.listed,
+			len(s.results)))
 		return
 	}
 	s.say("Type a number to read one.")

@@ -183,7 +183,8 @@ func (s *session) nextLine(ctx context.Context) (string, error) {
 
 // waitFor opens the target, runs work and then done. It says so after a moment, and Ctrl-C cancels it. An error of the
 // work is printed and not returned.
-func waitFor[T any](ctx context.Context, s *session, doing string, work func(context.Context, *client.Client) (T, error), done func(T)) error {
+func waitFor[T any](ctx context.Context, s *session, doing string,
+	work func(context.Context, *client.Client) (T, error), done func(T)) error {
 	var value T
 	working, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -294,8 +295,8 @@ func readLine(reader *bufio.Reader) typed {
 	return typed{err: errTooLong}
 }
 
-// connect opens the target, unless that is done. A search that is cancelled while it waits leaves the target to the next
-// one, so that nothing is opened twice. Another attempt follows one that failed.
+// connect opens the target, unless that is done. A search that is cancelled while it waits leaves the target to the
+// next one, so that nothing is opened twice. Another attempt follows one that failed.
 func (s *session) connect(ctx context.Context) (*client.Client, error) {
 	s.opening.Lock()
 	defer s.opening.Unlock()

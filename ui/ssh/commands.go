@@ -141,8 +141,8 @@ func (s *session) explore(ctx context.Context, e cli.Exploration) error {
 		Target: explorer.Target{Kind: explorer.Remote, Where: s.server.Where, Agent: s.server.Agent,
 			Examples: s.server.Examples, NoModel: s.server.NoModel, Offers: true,
 			State: state.InMemory(stateBytes), Open: s.open},
-		Query: e.Query, Results: e.Limit, Private: s.server.People.KnowsPeople(), Theme: s.theme(), Profile: theme.Profile(true, e.NoColor, environment),
-		Caps:  capabilities(s.arrival.pty.Term),
+		Query: e.Query, Results: e.Limit, Private: s.server.People.KnowsPeople(), Theme: s.theme(),
+		Profile: theme.Profile(true, e.NoColor, environment), Caps: capabilities(s.arrival.pty.Term),
 		SetUp: explorer.SetUp{Refused: "the server's operator configures what is searched"},
 		Width: size.Width, Height: size.Height, CacheBytes: cacheBytes, Now: s.now, Log: s.server.Log,
 	}, explorer.Terminal{In: s.keyboard, Out: s, Env: environment, FramesPerSecond: frames,
@@ -213,7 +213,8 @@ func arguments(line string) []string {
 		if slices.Contains(cli.CommandNames(), words[0]) {
 			return []string{"--", strings.TrimSpace(line)}
 		}
-		if strings.ContainsAny(line, `"'`) || slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(word, "-") }) {
+		if strings.ContainsAny(line, `"'`) ||
+			slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(word, "-") }) {
 			return []string{"--", strings.TrimSpace(line)}
 		}
 		return words

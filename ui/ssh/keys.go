@@ -230,7 +230,8 @@ func hostKey(path string) (gossh.Signer, error) {
 		text, err = readSecret(path, maxHostKey)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, startError("the host key "+path+" is a broken link", "remove it, or use another file: --ssh-host-key FILE", nil)
+		return nil, startError("the host key "+path+" is a broken link",
+			"remove it, or use another file: --ssh-host-key FILE", nil)
 	}
 	if err != nil {
 		return nil, err
@@ -296,7 +297,8 @@ func readFile(path string, most int64) ([]byte, fs.FileMode, error) {
 		return nil, 0, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > most {
-		return nil, 0, startError(fmt.Sprintf("%s is not a regular file of at most %d bytes", path, most), "check the path", nil)
+		return nil, 0, startError(fmt.Sprintf("%s is not a regular file of at most %d bytes", path, most),
+			"check the path", nil)
 	}
 	text := make([]byte, info.Size())
 	if _, err := file.ReadAt(text, 0); err != nil && len(text) > 0 {

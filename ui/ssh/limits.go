@@ -156,8 +156,8 @@ type connection struct {
 
 // newConnection watches a connection; it reports false if its address has too many.
 func newConnection(inner net.Conn, host string, g *guests) (*connection, bool) {
-	c := &connection{Conn: inner, host: host, limits: g.limits, guests: g, flooded: func() {}, gone: make(chan struct{}),
-		openings: rate.NewLimiter(openingRate, openingBurst)}
+	c := &connection{Conn: inner, host: host, limits: g.limits, guests: g, flooded: func() {},
+		gone: make(chan struct{}), openings: rate.NewLimiter(openingRate, openingBurst)}
 	c.grant(earlyInput)
 	c.empty = c.closeAfter(handshakeTime + emptyTime) // before others can close the connection
 	evicted, ok := g.waits(c, true)

@@ -1,5 +1,6 @@
 // Package ssh serves the explorer and the search commands over SSH. Each session is one visitor with their own rights,
-// theme, terminal size and clipboard. Sessions have no access to files, browser, editor or shell of the server's machine.
+// theme, terminal size and clipboard. Sessions have no access to files, browser, editor or shell of the server's
+// machine.
 package ssh
 
 import (
@@ -33,8 +34,8 @@ import (
 type People interface {
 	// KnowsPeople reports whether visitors can be admitted without a token.
 	KnowsPeople() bool
-	// Token returns a client for a visitor with a token, which the first request checks. remote is the visitor's address,
-	// "host:port".
+	// Token returns a client for a visitor with a token, which the first request checks. remote is the visitor's
+	// address, "host:port".
 	Token(token, remote string) (*client.Client, error)
 	// Person returns a client for a visitor whose key belongs to a user.
 	Person(email, remote string) (*client.Client, error)
@@ -100,7 +101,8 @@ func (o Options) complete() (Options, error) {
 	switch {
 	case o.Keys == "" && !o.Token && !o.Open:
 		return o, startError("no SSH authentication method is configured",
-			"use at least one of --ssh-keys FILE, --ssh-token or --ssh-open (ssh.authorized_keys, ssh.token and ssh.open in the configuration)", nil)
+			"use at least one of --ssh-keys FILE, --ssh-token or --ssh-open (ssh.authorized_keys, ssh.token and "+
+				"ssh.open in the configuration)", nil)
 	case o.Open && !o.People.KnowsPeople():
 		return o, startError("--ssh-open needs a library: this server requires a token of every visitor",
 			"use --ssh-token, or --ssh-keys with a token for each key, instead of --ssh-open", nil)
@@ -108,15 +110,15 @@ func (o Options) complete() (Options, error) {
 	return o, nil
 }
 
-// Serve serves until ctx ends. Then it accepts no more visitors, notifies the present ones, and gives them a moment. ready,
-// which may be nil, is called with the address and the host key's fingerprint once connections are accepted.
+// Serve serves until ctx ends. Then it accepts no more visitors, notifies the present ones, and gives them a moment.
+// ready, which may be nil, is called with the address and the host key's fingerprint once connections are accepted.
 func Serve(ctx context.Context, options Options, ready func(address, fingerprint string)) error {
 	options, err := options.complete()
 	if err != nil {
 		return err
 	}
-	s := &server{Options: options, guests: newGuests(options.Limits, options.Log), rates: newRates(options.Limits.Arrivals),
-		sessions: map[*session]struct{}{}}
+	s := &server{Options: options, guests: newGuests(options.Limits, options.Log),
+		rates: newRates(options.Limits.Arrivals), sessions: map[*session]struct{}{}}
 	if options.Keys != "" {
 		if s.keys, err = openKeys(options.Keys, options.People.KnowsPeople(), options.Log); err != nil {
 			return err
@@ -174,7 +176,8 @@ func (s *server) serve(ctx context.Context, host gossh.Signer, ready func(addres
 		return fmt.Errorf("serve on %s: %w", listener.Addr(), err)
 	case <-ctx.Done():
 	}
-	_ = listener.Close() // the library's Shutdown would count connections that still arrive while it waits for their number
+	// The library's Shutdown would count connections that still arrive while it waits for their number.
+	_ = listener.Close()
 	s.stop(inner)
 	if err := <-failed; !errors.Is(err, charm.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
 		return fmt.Errorf("serve on %s: %w", listener.Addr(), err)
@@ -182,9 +185,9 @@ func (s *server) serve(ctx context.Context, host gossh.Signer, ready func(addres
 	return nil
 }
 
-// maxOfferedKeys bounds the keys that a connection may offer. Agents of password managers offer all that somebody has; OpenSSH's six
-// would end the connection before the right one. A key that is only offered costs a look into a table, and handshakeTime and
-// the rate of arrivals bound who guesses.
+// maxOfferedKeys bounds the keys that a connection may offer. Agents of password managers offer all that somebody has;
+// OpenSSH's six would end the connection before the right one. A key that is only offered costs a look into a table,
+// and handshakeTime and the rate of arrivals bound who guesses.
 const maxOfferedKeys = 100
 
 // newServer allows sessions only, no forwarding or subsystems.
@@ -200,7 +203,10 @@ func (s *server) newServer(host gossh.Signer) (*charm.Server, error) {
 		return nil, fmt.Errorf("set up the SSH server: %w", err)
 	}
 	inner.HandshakeTimeout = handshakeTime
-	inner.ServerConfigCallback = func(charm.Context) *gossh.ServerConfig { return &gossh.ServerConfig{MaxAuthTries: maxOfferedKeys} }
+	inner.ServerConfigCallback = func(
+		charm.Context) *gossh.ServerConfig {
+		return &gossh.ServerConfig{MaxAuthTries: maxOfferedKeys}
+	}
 	inner.ChannelHandlers = map[string]charm.ChannelHandler{"session": s.openSession}
 	inner.RequestHandlers = map[string]charm.RequestHandler{}
 	inner.SubsystemHandlers = map[string]charm.SubsystemHandler{}
@@ -219,7 +225,10 @@ func (s *server) newServer(host gossh.Signer) (*charm.Server, error) {
 			return known
 		}
 		if s.Token || s.Open { // visitors without a key are identified by the session
-			inner.KeyboardInteractiveHandler = func(charm.Context, gossh.KeyboardInteractiveChallenge) bool { return true }
+			inner.KeyboardInteractiveHandler = func(charm.Context,
+				gossh.KeyboardInteractiveChallenge) bool {
+				return true
+			}
 		}
 	}
 	return inner, nil
@@ -378,7 +387,8 @@ func (s *server) stop(inner *charm.Server) {
 	running := slices.Collect(maps.Keys(s.sessions))
 	s.mutex.Unlock()
 	for _, one := range running {
-		one.notify(fmt.Sprintf("the server is shutting down; you will be disconnected in %d seconds", farewell/time.Second))
+		one.notify(fmt.Sprintf("the server is shutting down; you will be disconnected in %d seconds",
+			farewell/time.Second))
 	}
 	empty := make(chan struct{})
 	guard.Go(func() {

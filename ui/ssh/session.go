@@ -140,8 +140,8 @@ func (s *session) run() (code int) {
 	}
 	log.LogAttrs(context.Background(), slog.LevelInfo, "ssh session", slog.String("user", s.visitor.name),
 		slog.String("way", s.visitor.way), slog.String("kind", kind), slog.String("command", word),
-		slog.Bool("terminal", s.arrival.hasPty), slog.String("ended", s.endedBy()), slog.Int64("bytes", s.sent.Load()), slog.Int("exit", code),
-		slog.Int64("ms", s.server.Now().Sub(started).Milliseconds()))
+		slog.Bool("terminal", s.arrival.hasPty), slog.String("ended", s.endedBy()), slog.Int64("bytes", s.sent.Load()),
+		slog.Int("exit", code), slog.Int64("ms", s.server.Now().Sub(started).Milliseconds()))
 	return code
 }
 
@@ -389,7 +389,8 @@ func (s *session) identify(ctx context.Context) (*visitor, error) {
 	case s.server.Token && s.keyboard != nil:
 		return s.askToken(ctx)
 	case s.server.Token:
-		return nil, refusal("this server requires a token", "Send one with: ONYX_PAT=… ssh -o SendEnv=ONYX_PAT HOST, or type it at a terminal: ssh -t HOST")
+		return nil, refusal("this server requires a token",
+			"Send one with: ONYX_PAT=… ssh -o SendEnv=ONYX_PAT HOST, or type it at a terminal: ssh -t HOST")
 	}
 	return nil, refusal("this server accepts only known keys", "Ask the server's operator to add yours.")
 }
@@ -439,7 +440,8 @@ func (s *session) askToken(ctx context.Context) (*visitor, error) {
 	for range tokenTries {
 		typed, err := prompt.ReadPassword("Token (hidden): ")
 		if err != nil || strings.TrimSpace(typed) == "" {
-			return nil, refusal("no token was given", "Ask the server's operator for one, or create one in its settings.")
+			return nil, refusal("no token was given",
+				"Ask the server's operator for one, or create one in its settings.")
 		}
 		who, err := s.withToken(ctx, byToken, typed)
 		no, isRefusal := errors.AsType[*cli.Failure](err)

@@ -14,7 +14,8 @@ import (
 // Check returns which collected passages changed or are gone since they were marked, or are as they were again, by
 // reference: those that are not known to be so. It ends at the first one of which the server says nothing. Passages of
 // the profiles beside it are on other servers.
-func Check(ctx context.Context, c *client.Client, passages []Passage, beside []string) (found map[string]string, err error) {
+func Check(ctx context.Context, c *client.Client, passages []Passage,
+	beside []string) (found map[string]string, err error) {
 	found = map[string]string{}
 	for _, p := range passages {
 		if p.DocumentID == "" || p.Content == "" || slices.Contains(beside, p.Origin) {

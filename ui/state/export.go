@@ -58,8 +58,8 @@ func exportMarkdown(passages []Passage) []byte {
 		if p.Stale != "" {
 			stale = "Warning: this passage is " + p.Stale + " since it was marked"
 		}
-		entry := text.Join("\n\n", passage.Cite(shared), stale, passage.Blockquote(shared.Content), labelled("Note: ", p.Note),
-			labelled("Query: ", p.Query))
+		entry := text.Join("\n\n", passage.Cite(shared), stale, passage.Blockquote(shared.Content),
+			labelled("Note: ", p.Note), labelled("Query: ", p.Query))
 		indent := strings.Repeat(" ", len(number))
 		for j, line := range strings.Split(entry, "\n") {
 			switch {
@@ -115,7 +115,8 @@ func ExportedOf(passages []Passage) Exported {
 func exportCSV(passages []Passage) ([]byte, error) {
 	var out bytes.Buffer
 	rows := csv.NewWriter(&out)
-	err := rows.Write(strings.Fields("number title source_type updated_at authors link ref query note marked content stale"))
+	err := rows.Write(strings.Fields("number title source_type updated_at authors link ref query note marked content " +
+		"stale"))
 	for i, p := range passages {
 		cells := []string{strconv.Itoa(i + 1), p.Title, p.SourceType, text.OrEmpty(p.UpdatedAt),
 			strings.Join(p.Authors, ", "), text.OrEmpty(p.Link), p.Ref, p.Query, p.Note,

@@ -267,7 +267,8 @@ func (s *State) bound() {
 		for j := range p.Authors {
 			p.Authors[j] = line(p.Authors[j])
 		}
-		p.Content, p.Note = text.Clip(client.Sanitize(p.Content), maxContent), text.Clip(client.Sanitize(p.Note), maxNote)
+		p.Content, p.Note = text.Clip(client.Sanitize(p.Content), maxContent),
+			text.Clip(client.Sanitize(p.Note), maxNote)
 	}
 }
 

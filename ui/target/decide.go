@@ -33,8 +33,8 @@ const (
 	labelSample      = "sample"
 )
 
-const remedyNoTarget = "set ONYX_SERVER_URL and ONYX_PAT, or run quarry configure, or add files with quarry add PATH; " +
-	"--sample searches the sample library"
+const remedyNoTarget = "set ONYX_SERVER_URL and ONYX_PAT, or run quarry configure, or add files with quarry add " +
+	"PATH; --sample searches the sample library"
 
 // Decide returns the target of a run. The first rule that applies supplies all values: a URL of one rule is never used
 // with a token of another. (Exception: --server uses the token that is stored for that server.) Decide reads no secret
@@ -94,9 +94,11 @@ func (d *decision) byFlag() (*Choice, error) {
 	case d.request.Library != "":
 		dir, err := filepath.Abs(config.PathIn(d.Dir, d.request.Library))
 		if err != nil {
-			return nil, &config.Error{Exit: config.ExitUsage, Problem: "cannot resolve --library", Fix: "use an absolute path", Err: err}
+			return nil, &config.Error{Exit: config.ExitUsage, Problem: "cannot resolve --library",
+				Fix: "use an absolute path", Err: err}
 		}
-		return localChoice(RuleFlag, "--library selects the library in "+dir, config.LocalProfile, dir, "--library"), nil
+		return localChoice(RuleFlag, "--library selects the library in "+dir, config.LocalProfile, dir,
+			"--library"), nil
 	case d.request.Profile != "":
 		return d.byNamedProfile(d.request.Profile)
 	case d.request.Sample:
@@ -207,7 +209,8 @@ func (d *decision) profilesOf(address string) []config.Profile {
 	for _, name := range d.Config.ProfileNames() {
 		profile := d.Config.Profiles[name]
 		switch {
-		case profile.ServerURL == "" || profile.Kind == config.KindSlack || !wire.SameOrigin(profile.ServerURL, address):
+		case profile.ServerURL == "" || profile.Kind == config.KindSlack ||
+			!wire.SameOrigin(profile.ServerURL, address):
 		case name == active.Name:
 			matching = append([]config.Profile{profile}, matching...)
 		default:
@@ -307,7 +310,8 @@ func (d *decision) ofProfile(rule int, reason string, profile config.Profile) (*
 		if profile.Kind == config.KindSlack {
 			fix = "set the profile's token or token_command to a Slack user token (xoxp-…) with the scope search:read"
 		}
-		return nil, fail(config.ExitNotConfigured, fmt.Sprintf("the profile %s of %s has no token for %s", profile.Name, d.Config.File, profile.ServerURL),
+		return nil, fail(config.ExitNotConfigured,
+			fmt.Sprintf("the profile %s of %s has no token for %s", profile.Name, d.Config.File, profile.ServerURL),
 			fix)
 	}
 	c := &Choice{Rule: rule, Kind: KindRemote, Reason: reason, Profile: profile.Name, ServerURL: profile.ServerURL,

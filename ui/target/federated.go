@@ -52,7 +52,8 @@ func (d *decision) addOthers(c *Choice) error {
 			if reason, ok := errors.AsType[*config.Error](err); ok {
 				fix = reason.Fix
 			}
-			d.warnings = append(d.warnings, config.Warning{Text: name + " is not searched: " + err.Error(), Remedy: fix})
+			d.warnings = append(d.warnings,
+				config.Warning{Text: name + " is not searched: " + err.Error(), Remedy: fix})
 			continue
 		}
 		c.addOther(other)
@@ -190,7 +191,8 @@ func (h *Host) openTogether(ctx context.Context, choice Choice) (_ *client.Sessi
 
 // openFederated returns a choice as a federated source, and its session to close, if any. A library of a flag must
 // exist.
-func (h *Host) openFederated(ctx context.Context, choice Choice, patience time.Duration) (pipeline.Federated, *client.Session, error) {
+func (h *Host) openFederated(ctx context.Context, choice Choice,
+	patience time.Duration) (pipeline.Federated, *client.Session, error) {
 	f := &federated{choice: choice, patience: patience, check: func() error { return nil }}
 	var err error
 	switch choice.Kind {
@@ -270,11 +272,11 @@ func (f *federated) Search(ctx context.Context, request wire.SearchRequest) (*wi
 func (h *Host) slack(choice Choice, patience time.Duration) (*slack.Source, error) {
 	transport, err := client.NewTransport()
 	if err != nil {
-		return nil, &config.Error{Exit: config.ExitNotConfigured, Problem: "cannot search " + choice.ServerURL, Err: err,
-			Fix: bundleFix}
+		return nil, &config.Error{Exit: config.ExitNotConfigured, Problem: "cannot search " + choice.ServerURL,
+			Err: err, Fix: bundleFix}
 	}
-	return slack.New(slack.Options{Name: choice.Profile, BaseURL: choice.ServerURL, Token: choice.token, Transport: transport,
-		Timeout: patience, UserAgent: h.userAgent()}), nil
+	return slack.New(slack.Options{Name: choice.Profile, BaseURL: choice.ServerURL, Token: choice.token,
+		Transport: transport, Timeout: patience, UserAgent: h.userAgent()}), nil
 }
 
 // CheckSlack returns the user of a choice's Slack token and checks that they may search. It can return both a user and
@@ -290,7 +292,8 @@ func (h *Host) CheckSlack(ctx context.Context, choice Choice) (who string, err e
 	}
 	if known, ok := errors.AsType[*slack.Error](err); ok {
 		exits := map[slack.Kind]int{slack.Auth: config.ExitAuth, slack.RateLimited: config.ExitRateLimited,
-			slack.Unreachable: config.ExitUnreachable, slack.Unusable: config.ExitUnreachable, slack.Refused: config.ExitGeneral}
+			slack.Unreachable: config.ExitUnreachable, slack.Unusable: config.ExitUnreachable,
+			slack.Refused: config.ExitGeneral}
 		return who, &config.Error{Exit: exits[known.Kind], Problem: known.Problem, Fix: known.Fix}
 	}
 	return who, err

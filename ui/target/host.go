@@ -201,7 +201,8 @@ func (h *Host) Administer(ctx context.Context, dir, tenant string, change bool) 
 
 // LibraryChoice returns the choice of the library of this machine.
 func (h *Host) LibraryChoice() Choice {
-	return *localChoice(RuleLibrary, "the library in "+h.Paths.Data, config.LocalProfile, h.Paths.Data, h.Paths.DataFrom)
+	return *localChoice(RuleLibrary, "the library in "+h.Paths.Data, config.LocalProfile, h.Paths.Data,
+		h.Paths.DataFrom)
 }
 
 // onDatabaseServer reports whether people and conversations are on a database server: then there is a library, also
@@ -233,7 +234,8 @@ func (h *Host) openRemote(choice Choice) (*client.Session, error) {
 		if _, unusable := client.Roots(); unusable != nil {
 			fix = bundleFix
 		}
-		return nil, &config.Error{Exit: config.ExitNotConfigured, Problem: "cannot search " + choice.ServerURL, Err: err, Fix: fix}
+		return nil, &config.Error{Exit: config.ExitNotConfigured, Problem: "cannot search " + choice.ServerURL,
+			Err: err, Fix: fix}
 	}
 	return &client.Session{Client: c, Close: func() error { return nil }}, nil
 }
@@ -246,14 +248,15 @@ func (h *Host) userAgent() string {
 }
 
 // openServer opens a server in this process, for the owner of a tenant.
-func (h *Host) openServer(ctx context.Context, choice Choice, options server.Options, tenant string) (*client.Session, error) {
+func (h *Host) openServer(ctx context.Context, choice Choice, options server.Options,
+	tenant string) (*client.Session, error) {
 	s, err := h.server(ctx, options, choice.Profile)
 	if err != nil {
 		return nil, err
 	}
 	c, err := client.New(client.Options{
-		BaseURL: client.InProcessURL, Transport: client.InProcess(s.InProcess(directory.Owner(tenant))), Profile: choice.Profile,
-		UserAgent: h.userAgent(), Local: true,
+		BaseURL: client.InProcessURL, Transport: client.InProcess(s.InProcess(directory.Owner(tenant))),
+		Profile: choice.Profile, UserAgent: h.userAgent(), Local: true,
 	})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", choice.LibraryDir, err), s.Close())
@@ -268,7 +271,8 @@ func (h *Host) server(ctx context.Context, options server.Options, label string)
 		if options.Weaviate, err = h.cluster(); err != nil {
 			return nil, err
 		}
-		if options.DocumentsInDatabase = h.Config.Index.Engine == config.EnginePostgres; options.DocumentsInDatabase && !h.onDatabaseServer() {
+		if options.DocumentsInDatabase = h.Config.Index.Engine == config.EnginePostgres; options.DocumentsInDatabase &&
+			!h.onDatabaseServer() {
 			return nil, fail(config.ExitNotConfigured, "index.engine is postgres, but directory.url is not set",
 				"set directory.url to the database with the documents, such as postgres://user@db.example.com/quarry")
 		}
@@ -278,7 +282,8 @@ func (h *Host) server(ctx context.Context, options server.Options, label string)
 		return nil, err
 	}
 	options.Readers = h.Readers.of(h)
-	options.Web = web.Options{Version: h.Version, Transport: func() (http.RoundTripper, error) { return client.NewTransport() }}
+	options.Web = web.Options{Version: h.Version,
+		Transport: func() (http.RoundTripper, error) { return client.NewTransport() }}
 	options.Models, options.ReadOnly = models, config.ReadOnly(h.Env)
 	options.Background = h.background && !options.Sample && !options.Empty && !options.ReadOnly
 	options.Meaning = api.Meaning{Unbounded: h.Config.Embeddings.Mode == config.MeaningOn,
@@ -348,8 +353,8 @@ func mayRead(dir string) error {
 }
 
 func unreadable(dir string, err error) error {
-	return &config.Error{Exit: config.ExitGeneral, Problem: "cannot read the library in " + dir, Err: config.UnwrapPath(err),
-		Fix: "get read permission, or use another library: QUARRY_HOME or --library DIR"}
+	return &config.Error{Exit: config.ExitGeneral, Problem: "cannot read the library in " + dir,
+		Err: config.UnwrapPath(err), Fix: "get read permission, or use another library: QUARRY_HOME or --library DIR"}
 }
 
 // MayWrite checks that a library's folder, or the folder that it would be created in, is writable.
@@ -361,8 +366,8 @@ func (h *Host) MayWrite(dir string) error {
 	}
 	for _, folder := range folders {
 		if err := mayWriteFolder(folder); err != nil {
-			return &config.Error{Exit: config.ExitGeneral, Problem: "cannot write to " + folder, Err: config.UnwrapPath(err),
-				Fix: "use a writable folder: QUARRY_HOME or --library DIR"}
+			return &config.Error{Exit: config.ExitGeneral, Problem: "cannot write to " + folder,
+				Err: config.UnwrapPath(err), Fix: "use a writable folder: QUARRY_HOME or --library DIR"}
 		}
 	}
 	return nil

@@ -37,7 +37,8 @@ func (r *Readers) of(h *Host) *ingest.Readers {
 	r.once.Do(func() {
 		program := worker.Program{}
 		if h.Executable != "" {
-			program = worker.Program{Path: h.Executable, Arguments: []string{ReadersCommand, filepath.Join(h.Paths.Cache, "pdf")}}
+			program = worker.Program{Path: h.Executable,
+				Arguments: []string{ReadersCommand, filepath.Join(h.Paths.Cache, "pdf")}}
 		}
 		r.readers = ingest.NewReaders(program, time.Duration(h.Config.ReadSeconds)*time.Second)
 	})

@@ -42,22 +42,23 @@ type ServeOptions struct {
 // configuration.
 type SSHOptions struct {
 	Address string `flag:"ssh" usage:"serve the explorer over SSH at this address (<ADDR>), like :2222"`
-	Keys    string `flag:"ssh-keys" usage:"accept the keys in this <FILE>, each line with user=\"EMAIL\" or token=\"…\" first (also ssh.authorized_keys)"`
+	Keys    string `flag:"ssh-keys" usage:"accept keys in a <FILE>, with user= or token= (also ssh.authorized_keys)"`
 	Token   bool   `flag:"ssh-token" usage:"accept access tokens (also ssh.token)"`
 	Open    bool   `flag:"ssh-open" usage:"accept everybody, for the public documents of a library (also ssh.open)"`
-	HostKey string `flag:"ssh-host-key" usage:"<FILE> of the host key, created if missing (default ssh_host_ed25519_key in the data folder)"`
+	HostKey string `flag:"ssh-host-key" usage:"<FILE> of the host key, made if missing (default ssh_host_ed25519_key)"`
 	Limits  SSHLimits
 }
 
 // SSHLimits bound what SSH visitors may use. A zero value is that of ssh.Defaults.
 type SSHLimits struct {
-	Sessions  int           `flag:"ssh-sessions" usage:"concurrent sessions (<N>, default 250)"`
-	PerPerson int           `flag:"ssh-per-person" usage:"concurrent sessions per person, or per address with --ssh-open (<N>, default 10)"`
-	Arrivals  int           `flag:"ssh-arrivals" usage:"connections per address and minute (<N>, default 60)"`
-	Idle      time.Duration `flag:"ssh-idle" usage:"end idle sessions after this <DURATION> (default 30m)"`
-	Total     time.Duration `flag:"ssh-total" usage:"end sessions after this <DURATION> (default 12h)"`
-	Input     int64         // bytes of a connection
-	Known     time.Duration // between checks that a visitor is still admitted
+	Sessions  int `flag:"ssh-sessions" usage:"concurrent sessions (<N>, default 250)"`
+	PerPerson int `flag:"ssh-per-person" usage:"sessions per person, or per address if --ssh-open (<N>, default 10)"`
+	Arrivals  int `flag:"ssh-arrivals" usage:"connections per address and minute (<N>, default 60)"`
+
+	Idle  time.Duration `flag:"ssh-idle" usage:"end idle sessions after this <DURATION> (default 30m)"`
+	Total time.Duration `flag:"ssh-total" usage:"end sessions after this <DURATION> (default 12h)"`
+	Input int64         // bytes of a connection
+	Known time.Duration // between checks that a visitor is still admitted
 }
 
 // Listening describes a listener.
@@ -94,7 +95,8 @@ func (h *Host) OpenServed(ctx context.Context, options ServeOptions) (*Served, e
 			return nil, err
 		}
 	}
-	s.library, err = h.server(ctx, server.Options{Home: choice.LibraryDir, Sample: choice.Kind == KindSample}, choice.Profile)
+	s.library, err = h.server(ctx, server.Options{Home: choice.LibraryDir, Sample: choice.Kind == KindSample},
+		choice.Profile)
 	if err != nil {
 		return nil, err
 	}
@@ -166,8 +168,9 @@ func (s *Served) Token(token, remote string) (*client.Client, error) {
 	if s.admission != nil {
 		return s.inProcess(func(a *server.Admission) http.Handler { return a.Token(token, remote) })
 	}
-	return client.New(client.Options{BaseURL: s.Choice.ServerURL, APIPrefix: s.Choice.APIPrefix, Transport: discreet{s.transport, cmp.Or(s.host.Log, slog.New(slog.DiscardHandler))},
-		Token: config.FixedToken(config.NewSecret(token), "the visitor's token"), Profile: s.Choice.Profile,
+	return client.New(client.Options{BaseURL: s.Choice.ServerURL, APIPrefix: s.Choice.APIPrefix,
+		Transport: discreet{s.transport, cmp.Or(s.host.Log, slog.New(slog.DiscardHandler))},
+		Token:     config.FixedToken(config.NewSecret(token), "the visitor's token"), Profile: s.Choice.Profile,
 		UserAgent: s.host.userAgent()})
 }
 
@@ -230,7 +233,8 @@ func (h *Host) servedChoice(options ServeOptions) (Choice, error) {
 	where.Visitors = true
 	choice, err := h.Decide(where)
 	if err == nil && choice.Kind == KindSlack {
-		return Choice{}, fail(config.ExitUsage, "the profile "+choice.Profile+" is Slack, which can only be searched as its owner",
+		return Choice{}, fail(config.ExitUsage,
+			"the profile "+choice.Profile+" is Slack, which can only be searched as its owner",
 			"serve a library with --library DIR, or a server with --server URL")
 	}
 	return choice, err
@@ -303,12 +307,13 @@ func (h *Host) models() (*llm.Providers, error) {
 	}
 	models, err := llm.New(llm.Config{
 		Default: asked.Default, Budget: asked.Budget, Providers: providers, Transport: transport,
-		Embedding: llm.Embedding{Packed: packed, Path: vectors.Path, BaseURL: vectors.BaseURL, Model: vectors.Model, Key: keyOf(vectors.Key),
+		Embedding: llm.Embedding{Packed: packed, Path: vectors.Path, BaseURL: vectors.BaseURL, Model: vectors.Model,
+			Key:         keyOf(vectors.Key),
 			QueryPrefix: vectors.QueryPrefix, DocumentPrefix: vectors.DocumentPrefix, Weight: vectors.Weight},
 	})
 	if err != nil {
-		return nil, &config.Error{Exit: config.ExitNotConfigured, Problem: h.Config.File + ": cannot use the models", Err: err,
-			Fix: "correct llm and embeddings in the file, or QUARRY_EMBEDDINGS_PATH"}
+		return nil, &config.Error{Exit: config.ExitNotConfigured, Problem: h.Config.File + ": cannot use the models",
+			Err: err, Fix: "correct llm and embeddings in the file, or QUARRY_EMBEDDINGS_PATH"}
 	}
 	return models, nil
 }
@@ -328,7 +333,8 @@ func (h *Host) CheckEmbeddings() (name string, err error) {
 	}
 	if err != nil {
 		return "", &config.Error{Exit: config.ExitNotConfigured, Problem: h.Config.File + ": embeddings.path", Err: err,
-			Fix: "set embeddings.path to the folder of a model2vec or BERT model, with tokenizer.json and model.safetensors"}
+			Fix: "set embeddings.path to the folder of a model2vec or BERT model, with tokenizer.json and " +
+				"model.safetensors"}
 	}
 	return model.Kind() + " " + model.Name(), nil
 }

@@ -1,6 +1,6 @@
-// Package builtin has the sentence encoder that comes with the program, 34 MB: bge-small-en-v1.5 of the Beijing Academy of
-// Artificial Intelligence, under the MIT licence (LICENSE, NOTICE), made by tools/encoder. Only main imports it, and the
-// tests of the encoder, so that no other test carries it.
+// Package builtin has the sentence encoder that comes with the program, 34 MB: bge-small-en-v1.5 of the Beijing Academy
+// of Artificial Intelligence, under the MIT licence (LICENSE, NOTICE), made by tools/encoder. Only main imports it, and
+// the tests of the encoder, so that no other test carries it.
 package builtin
 
 import _ "embed"

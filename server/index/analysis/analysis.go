@@ -1,5 +1,5 @@
-// Package analysis turns text into the terms that the index contains, and queries into the terms that are looked up. Both
-// sides use the same rules, so a change to any of them needs a new Version, after which segments are rebuilt.
+// Package analysis turns text into the terms that the index contains, and queries into the terms that are looked up.
+// Both sides use the same rules, so a change to any of them needs a new Version, after which segments are rebuilt.
 package analysis
 
 import (
@@ -22,8 +22,8 @@ const (
 	// Ideograph is two neighbouring characters of a script without spaces, or the last character of a run alone, so
 	// that every character begins exactly one token.
 	Ideograph
-	// Compound is what a hyphenated pair or a Japanese word is in another spelling, without the hyphen or without the kana
-	// between two characters, behind the sign hyphenated. It is at the position of its first part.
+	// Compound is what a hyphenated pair or a Japanese word is in another spelling, without the hyphen or without the
+	// kana between two characters, behind the sign hyphenated. It is at the position of its first part.
 	Compound
 )
 

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// fold appends text to dst in lower case, in compatibility form and, for Latin, Greek, Arabic and Hebrew letters, without
-// marks: those for vowels are optional in the latter two. Tatweel, which only widens a word, is left out.
+// fold appends text to dst in lower case, in compatibility form and, for Latin, Greek, Arabic and Hebrew letters,
+// without marks: those for vowels are optional in the latter two. Tatweel, which only widens a word, is left out.
 func fold(dst []byte, text string) []byte {
 	from := len(dst)
 	for i := 0; i < len(text); {

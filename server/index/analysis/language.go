@@ -178,8 +178,8 @@ func OtherUmlauts(word string) string {
 }
 
 // Split gives a word of a query the parts that it is a compound of, as in Urlaub-s-antrag: two words of which proven
-// accepts the second terms. The first is as long as possible. A word stays as it is if there are none, or if the language
-// writes such words apart.
+// accepts the second terms. The first is as long as possible. A word stays as it is if there are none, or if the
+// language writes such words apart.
 func (l *Language) Split(w *QueryWord, proven func(term string) bool) {
 	const shortest = 4 // letters of a part: shorter ones are endings more often than words
 	letters := []rune(l.lower(w.Written))

@@ -34,7 +34,8 @@ func isName(line string, start, end int) bool {
 		return len(beside) < shouted || beside != strings.ToUpper(beside)
 	case "May":
 		before := strings.TrimRight(line[:start], " ")
-		if n := len(before); n > 0 && (alphanumeric(before[n-1]) || before[n-1] == ',' || before[n-1] >= utf8.RuneSelf) {
+		if n := len(before); n > 0 &&
+			(alphanumeric(before[n-1]) || before[n-1] == ',' || before[n-1] >= utf8.RuneSelf) {
 			return true
 		}
 		next := wordAfter(line[end:])

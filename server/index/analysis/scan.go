@@ -332,8 +332,8 @@ func (s *Scanner) split(text string, u unit) {
 	flush(u.end)
 }
 
-// elided returns the length of the elided word that a word begins with, such as l' or dell', with its apostrophe: French,
-// Italian and Catalan write it together with a word that begins with a vowel or h. Of other words it is 0.
+// elided returns the length of the elided word that a word begins with, such as l' or dell', with its apostrophe:
+// French, Italian and Catalan write it together with a word that begins with a vowel or h. Of other words it is 0.
 func elided(word string) int {
 	const longest, apostrophe = 8, "’" // bytes
 	start := word[:min(len(word), longest)]

@@ -36,7 +36,8 @@ func (r *run) correct(words []analysis.QueryWord) (
 	tried := 0
 	for _, w := range words[:min(len(words), maxWords)] {
 		corrected = append(corrected, w)
-		if w.Position >= phraseBreak || w.Kind == analysis.Ideograph || w.Kind == analysis.Compound || !correctable(w.Surface) {
+		if w.Position >= phraseBreak || w.Kind == analysis.Ideograph || w.Kind == analysis.Compound ||
+			!correctable(w.Surface) {
 			continue
 		}
 		if r.visible(w) {

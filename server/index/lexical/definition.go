@@ -112,8 +112,8 @@ type formedChunk struct {
 	titled       bool // its title has the words
 }
 
-// formed returns the chunks with a long form, which are remembered: those of frequent words take as long as the rest of a
-// question.
+// formed returns the chunks with a long form, which are remembered: those of frequent words take as long as the rest of
+// a question.
 func (s *scoring) formed(form []PhraseWord) (all []formedChunk) {
 	var key strings.Builder
 	for _, word := range form {

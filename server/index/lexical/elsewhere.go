@@ -215,8 +215,8 @@ func (s *Searcher) Keep(ctx context.Context, query index.Query, hits []index.Hit
 	})
 }
 
-// levelElsewhere finds the level of a query: the first that a document reaches, else LevelAny. Whether one reaches that is
-// only looked up for corrected words.
+// levelElsewhere finds the level of a query: the first that a document reaches, else LevelAny. Whether one reaches that
+// is only looked up for corrected words.
 func (r *run) levelElsewhere(p *plan, q *index.Query) (level index.Level, reached bool) {
 	scoped := *q
 	scoped.Filter = q.ScopeFilter()

@@ -225,7 +225,8 @@ type facetValues struct {
 	wide   [][]wideValue        // by part
 }
 
-// wideValue is a value by which a filter finds documents of a part that do not have it: the author "Jo" finds "Jo March".
+// wideValue is a value by which a filter finds documents of a part that do not have it: the author "Jo" finds "Jo
+// March".
 type wideValue struct {
 	id      field.ID
 	value   uint32 // the index in values
@@ -264,7 +265,8 @@ func (r *run) widen(all *facetValues) {
 		if index.ColumnOf(id).Counted == "" { // a filter finds what is counted
 			continue
 		}
-		ambiguous := all.ambiguous(id) // looked up for each filter: a store elsewhere has a small part for each candidate
+		// Looked up for each filter: a store elsewhere has a small part for each candidate.
+		ambiguous := all.ambiguous(id)
 		for part := range r.s.parts {
 			reader := r.reader(part)
 			reader.EachFilter(id, func(key []byte, found segment.Set) {
@@ -279,8 +281,8 @@ func (r *run) widen(all *facetValues) {
 	}
 }
 
-// ambiguous returns the values of a field that may be wide, by the keys of filters by them: what a filter finds of longer
-// names are single words of them.
+// ambiguous returns the values of a field that may be wide, by the keys of filters by them: what a filter finds of
+// longer names are single words of them.
 func (v *facetValues) ambiguous(id field.ID) map[string][]uint32 {
 	byKey := make(map[string][]uint32)
 	for i, value := range v.values {

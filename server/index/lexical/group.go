@@ -9,7 +9,8 @@ import (
 	"quarry/server/index/segment"
 )
 
-// maxGroups bounds the groups that are remembered of a segment: a byte for each of its chunks. So it does the long forms.
+// maxGroups bounds the groups that are remembered of a segment: a byte for each of its chunks. So it does the long
+// forms.
 const maxGroups = 32
 
 // group is how often one occurs in each chunk of a segment, in halves, and the documents that have it in their title.

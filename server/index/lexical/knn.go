@@ -63,7 +63,8 @@ func (r *run) nearestOf(wanted index.Vector, q *index.Query) (all []candidate) {
 	for part := range r.s.parts {
 		r.check()
 		file := r.s.parts[part].Vectors
-		if file == nil || r.s.parts[part].Model != wanted.Model || file.Dimensions() != len(wanted.Values) || limit == 0 {
+		if file == nil || r.s.parts[part].Model != wanted.Model || file.Dimensions() != len(wanted.Values) ||
+			limit == 0 {
 			continue
 		}
 		f := r.filter(part, &q.Filter)

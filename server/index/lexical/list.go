@@ -29,7 +29,8 @@ func (r *run) list(p *plan, q *index.Query, offset int) *found {
 	}
 	items := slices.DeleteFunc(out.listed, func(l listed) bool { return len(among) > 0 && among[l.place()] })
 	for i, c := range best {
-		items = append(items, listed{key: uint64(ofBest + len(best) - i), part: int32(c.part), document: int32(c.document)})
+		items = append(items,
+			listed{key: uint64(ofBest + len(best) - i), part: int32(c.part), document: int32(c.document)})
 	}
 	all := page{r: r, items: r.fold(items, q.List.Folds)}
 	from, before := all.split(offset)

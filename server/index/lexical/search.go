@@ -100,7 +100,8 @@ func (r *run) search(q *index.Query) index.Result {
 }
 
 // searchIn answers a query in a language, with its unknown words corrected if a document of its scope has one of the
-// words then, whatever its filter leaves of them: otherwise a filter that leaves none would show what other words match.
+// words then, whatever its filter leaves of them: otherwise a filter that leaves none would show what other words
+// match.
 func (r *run) searchIn(l *analysis.Language, q *index.Query) (index.Result, *found) {
 	words, kept := r.typed(l, q)
 	var terms []string

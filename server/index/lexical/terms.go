@@ -38,7 +38,8 @@ func (r *run) termCounts(term string) (n segment.TermCounts) {
 	}
 	for i := range r.s.parts {
 		if t, ok := r.term(i, term); ok {
-			n.Add(segment.TermCounts{Chunks: int64(t.Chunks), Documents: int64(t.Documents), Titles: int64(t.Titles)}, 1)
+			n.Add(segment.TermCounts{Chunks: int64(t.Chunks), Documents: int64(t.Documents), Titles: int64(t.Titles)},
+				1)
 		}
 		if delta := r.s.parts[i].Delta; delta != nil {
 			n.Add(delta.Terms[term], -1)

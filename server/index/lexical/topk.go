@@ -73,9 +73,9 @@ func (b *best) down() {
 	}
 }
 
-// choose returns the best chunks of some documents of a part, those that match preferred, that score more than floor, in
-// order; phrases, where there are any, bounds the chunks. With spread, no document gives more than candidatesPerDocument of
-// them.
+// choose returns the best chunks of some documents of a part, those that match preferred, that score more than floor,
+// in order; phrases, where there are any, bounds the chunks. With spread, no document gives more than
+// candidatesPerDocument of them.
 func (s *scoring) choose(part int, of, matching, phrases segment.Bits, limit int, floor float32, spread bool,
 ) []candidate {
 	if limit == 0 {
@@ -221,8 +221,8 @@ func (r *run) passages(p *plan, all []candidate) []index.Hit {
 			missing = p.lacks(holds)
 			lacks[holds] = missing
 		}
-		hits = append(hits, index.Hit{DocumentID: reader.ID(c.document), Chunk: c.chunk - first, Score: c.score, Parts: c.parts,
-			Fingerprint: reader.Fingerprint(c.chunk), Below: c.below, Missing: missing})
+		hits = append(hits, index.Hit{DocumentID: reader.ID(c.document), Chunk: c.chunk - first, Score: c.score,
+			Parts: c.parts, Fingerprint: reader.Fingerprint(c.chunk), Below: c.below, Missing: missing})
 	}
 	return hits
 }

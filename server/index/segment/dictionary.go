@@ -79,8 +79,8 @@ type dictionary struct {
 	blocks int
 	ends   int  // where the blocks end in the section
 	halves bool // two lengths are in one byte, since formatPatched
-	// starts are the beginnings of the first keys of blocks that were looked at, others 0: a search in them stays in the
-	// processor's cache.
+	// starts are the beginnings of the first keys of blocks that were looked at, others 0: a search in them stays in
+	// the processor's cache.
 	starts []atomic.Uint64
 }
 

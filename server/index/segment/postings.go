@@ -8,12 +8,14 @@ import (
 // The postings of a term are full blocks of BlockSize, described by a table in front of them, and a tail of what is
 // left:
 //
-//	table  per full block: last chunk u32, offset of the block u32, offset of its positions u32 (before formatWords also
-//	       12 bytes that nothing reads); then the tail's two offsets, u32 each. No table where there is no full block.
+//	table  per full block: last chunk u32, offset of the block u32, offset of its positions u32 (before formatWords
+//	       also 12 bytes that nothing reads); then the tail's two offsets, u32 each. No table where there is no full
+//	       block.
 //	block  heads of chunk gaps, body, heading and title frequencies, widths of first positions and of the gaps between
 //	       others u8 each (before formatPatched one width for all); the first four packed, see packing.go
-//	tail   uvarint gap << 1 | 1 where the only occurrence is one in the body, otherwise uvarint gap << 1 and a byte, body
-//	       | headings << 4 | title << 6; 0 if they do not fit, or before formatWords no byte: uvarint body, headings, title
+//	tail   uvarint gap << 1 | 1 where the only occurrence is one in the body, otherwise uvarint gap << 1 and a byte,
+//	       body | headings << 4 | title << 6; 0 if they do not fit, or before formatWords no byte: uvarint body,
+//	       headings, title
 //
 // A gap is the distance to the posting before, less one. Positions are kept apart: bit-packed gaps per block, of each
 // posting the first position in front; first the title's, then the headings', then the body's. The tail has the width

@@ -66,8 +66,8 @@ func (s Surface) lacks() bool {
 	return len(s.own) > 0 || s.Form > 0 && s.r.footer.format >= formatPatched
 }
 
-// each yields the surface's documents, ascending: those of its term, or some of them, perhaps without those that are not
-// in (nil: all are). Before formatPlaced a set of its own had documents instead of their places.
+// each yields the surface's documents, ascending: those of its term, or some of them, perhaps without those that are
+// not in (nil: all are). Before formatPlaced a set of its own had documents instead of their places.
 func (s Surface) each(in Bits) iter.Seq[int] {
 	if len(s.own) > 0 && s.r.footer.format < formatPlaced {
 		return s.r.setAt(s.own).each

@@ -4,15 +4,16 @@ import "encoding/binary"
 
 // The dictionary of words has terms and surfaces, most of which are both. A value is
 //
-//	kind      uvarint kind | count << 2. The count of a surface that is no term are its documents; of a term its chunks
-//	          << 1 | 1 where each is another document and no title contains it, otherwise chunks << 1
+//	kind      uvarint kind | count << 2. The count of a surface that is no term are its documents; of a term its
+//	          chunks << 1 | 1 where each is another document and no title contains it, otherwise chunks << 1
 //	places    of the first entry of a block, see places
-//	term      uvarint length of postings | length of positions << 3, or 0 | length of positions << 3 and uvarint length
-//	          of postings; unless the last bit of the count is set uvarint documents, titles. Nothing of wordSurface
-//	surface   of wordBoth uvarint documents << 1 | 1 where its term is written like it, otherwise documents << 1; uvarint
-//	          form, see forms.go; unless the term is written like it uvarint bytes that both share, uvarint length of the
-//	          term's rest, the rest; before formatPatched the location of a set of the term's documents, by their
-//	          places among them, unless the surface's are all of them. Nothing of wordTerm and wordWhole
+//	term      uvarint length of postings | length of positions << 3, or 0 | length of positions << 3 and uvarint
+//	          length of postings; unless the last bit of the count is set uvarint documents, titles. Nothing of
+//	          wordSurface
+//	surface   of wordBoth uvarint documents << 1 | 1 where its term is written like it, otherwise documents << 1;
+//	          uvarint form, see forms.go; unless the term is written like it uvarint bytes that both share, uvarint
+//	          length of the term's rest, the rest; before formatPatched the location of a set of the term's documents,
+//	          by their places among them, unless the surface's are all of them. Nothing of wordTerm and wordWhole
 type wordKind byte
 
 const (

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// plainWork and quickWork are how many codes are compared one by one, in Go and by the processor's own instructions,
-	// which takes 10 ms; of more vectors the likely ones are sorted out by their signs.
+	// plainWork and quickWork are how many codes are compared one by one, in Go and by the processor's own
+	// instructions, which takes 10 ms; of more vectors the likely ones are sorted out by their signs.
 	plainWork, quickWork = 12_000_000, 40_000_000
 	// leastDepth vectors are measured, however well signs separated them when the file was written: questions lie
 	// further off than the vectors themselves. perHit more are for each one that is asked for beyond the ten that were

@@ -37,7 +37,8 @@ var monthNames = [...]string{
 
 // zones are the hours of the zone names of RFC 5322, and of those in use that mean one zone in practice. Others, also
 // the military letters, stand for an unknown zone there, which is read as UTC.
-var zones = text.Table(`-10: HST; -9: AKST; -8: PST AKDT; -7: MST PDT; -6: CST MDT; -5: EST CDT; -4: EDT AST; -3.5: NST; -3: ADT BRT
+var zones = text.Table(
+	`-10: HST; -9: AKST; -8: PST AKDT; -7: MST PDT; -6: CST MDT; -5: EST CDT; -4: EDT AST; -3.5: NST; -3: ADT BRT
 	-2.5: NDT; 1: BST WEST CET MET MEZ WAT; 2: CEST MEST MESZ EET SAST CAT; 3: EEST MSK EAT; 5: PKT; 7: WIB ICT
 	8: HKT SGT PHT AWST; 9: JST KST; 9.5: ACST; 10: AEST; 10.5: ACDT; 11: AEDT; 12: NZST; 13: NZDT`)
 

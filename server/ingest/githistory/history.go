@@ -58,7 +58,8 @@ type file struct {
 // settings allow.
 func (r *Repository) IsCommitted(path string, data []byte) bool {
 	f := r.files[path]
-	return f != nil && (blobOf(data) == f.blob || blobOf(bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))) == f.blob)
+	return f != nil && (blobOf(data) == f.blob ||
+		blobOf(bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))) == f.blob)
 }
 
 // File returns the history of a file, by its path in the repository. ReadHistory must have returned.
@@ -81,8 +82,8 @@ func blobOf(data []byte) id {
 	return id(sum.Sum(nil))
 }
 
-// Open reads the newest commit of a repository, and the list of its files. It fails when ctx ends, or when there are too
-// many files: 13 trees that each name the next ten times have 10¹³ of them.
+// Open reads the newest commit of a repository, and the list of its files. It fails when ctx ends, or when there are
+// too many files: 13 trees that each name the next ten times have 10¹³ of them.
 func Open(ctx context.Context, c Checkout) (*Repository, error) {
 	s, err := openStore(c.GitDir)
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Published returns a repository as of the newest commit that is known of a branch of a remote: the branch that is checked
-// out, else the main one. It is nil if none is known, or it cannot be read.
+// Published returns a repository as of the newest commit that is known of a branch of a remote: the branch that is
+// checked out, else the main one. It is nil if none is known, or it cannot be read.
 func Published(ctx context.Context, c Checkout, remote string) *Repository {
 	s, err := openStore(c.GitDir)
 	if err != nil {

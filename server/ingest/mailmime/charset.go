@@ -35,7 +35,8 @@ var tableRow = sync.OnceValue(func() map[string]string {
 })
 
 // codePages are names of Microsoft and others for charsets that golang.org/x/text knows by other names.
-var codePages = text.Table(`shift_jis: 932; gbk: 936 51936 20936; euc-kr: 949 51949; big5: 950; big5-hkscs: 951; euc-jp: 51932 20932
+var codePages = text.Table(
+	`shift_jis: 932; gbk: 936 51936 20936; euc-kr: 949 51949; big5: 950; big5-hkscs: 951; euc-jp: 51932 20932
 	gb18030: 54936; koi8-r: 20866; koi8-u: 21866; macintosh: 10000; x-mac-cyrillic: 10007; us-ascii: 20127 367
 	utf-16le: 1200; utf-16be: 1201; utf-8: 65001; iso-8859-1: 819`)
 
@@ -48,7 +49,8 @@ func Decode(data []byte, charset string) (text []byte, ok bool) {
 	name := strings.ToLower(strings.Trim(charset, " \t\"'"))
 	key := plainKey(name)
 	switch {
-	case key == "utf7" || strings.HasSuffix(key, "unicode11utf7") || strings.HasSuffix(key, "unicode20utf7") || key == "cp65000":
+	case key == "utf7" || strings.HasSuffix(key, "unicode11utf7") || strings.HasSuffix(key, "unicode20utf7") ||
+		key == "cp65000":
 		return bytes.ToValidUTF8(decodeUTF7(data), []byte("\uFFFD")), true
 	case strings.Contains(key, "iso2022") && !strings.HasSuffix(key, "iso2022jp") || strings.HasPrefix(key, "cp5022"):
 		return decodeISO2022(data), true
@@ -144,8 +146,8 @@ func DecodeFolder(name string) string {
 // decodeUTF7 decodes UTF-7 (RFC 2152): +AOQ- is ä, +- a plus sign.
 func decodeUTF7(data []byte) []byte { return decodeShifted(data, "+", base64Alphabet, false) }
 
-// decodeShifted decodes UTF-16 in base64 between the sign shift and a hyphen, which may be missing unless it must close.
-// What is not valid stays as it is.
+// decodeShifted decodes UTF-16 in base64 between the sign shift and a hyphen, which may be missing unless it must
+// close. What is not valid stays as it is.
 func decodeShifted(data []byte, shift, alphabet string, mustClose bool) []byte {
 	utf16 := unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM).NewDecoder()
 	encoding := base64.NewEncoding(alphabet).WithPadding(base64.NoPadding)

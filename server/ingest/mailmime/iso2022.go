@@ -26,9 +26,12 @@ var designations = []struct {
 }{
 	{"(B", 0, characterSet{}}, {"(J", 0, characterSet{}}, {"(H", 0, characterSet{}},
 	{"(I", 0, characterSet{japanese.EUCJP, "\x8E", 1}},
-	{"$@", 0, characterSet{japanese.EUCJP, "", 2}}, {"$B", 0, characterSet{japanese.EUCJP, "", 2}}, {"$(B", 0, characterSet{japanese.EUCJP, "", 2}},
-	{"$(O", 0, characterSet{japanese.EUCJP, "", 2}}, {"$(Q", 0, characterSet{japanese.EUCJP, "", 2}}, {"$(D", 0, characterSet{japanese.EUCJP, "\x8F", 2}},
-	{"$A", 0, characterSet{simplifiedchinese.GBK, "", 2}}, {"$(A", 0, characterSet{simplifiedchinese.GBK, "", 2}}, {"$(C", 0, characterSet{korean.EUCKR, "", 2}},
+	{"$@", 0, characterSet{japanese.EUCJP, "", 2}}, {"$B", 0, characterSet{japanese.EUCJP, "", 2}},
+	{"$(B", 0, characterSet{japanese.EUCJP, "", 2}},
+	{"$(O", 0, characterSet{japanese.EUCJP, "", 2}}, {"$(Q", 0, characterSet{japanese.EUCJP, "", 2}},
+	{"$(D", 0, characterSet{japanese.EUCJP, "\x8F", 2}},
+	{"$A", 0, characterSet{simplifiedchinese.GBK, "", 2}}, {"$(A", 0, characterSet{simplifiedchinese.GBK, "", 2}},
+	{"$(C", 0, characterSet{korean.EUCKR, "", 2}},
 	{"$)C", 1, characterSet{korean.EUCKR, "", 2}}, {"$)A", 1, characterSet{simplifiedchinese.GBK, "", 2}},
 	{".A", 2, characterSet{charmap.ISO8859_1, "", 1}}, {".F", 2, characterSet{charmap.ISO8859_7, "", 1}},
 }

@@ -32,7 +32,8 @@ func SplitHeader(data []byte) (header mail.Header, body []byte) {
 		line, after := cutLine(rest)
 		field, text, isField := bytes.Cut(line, []byte(":"))
 		field = bytes.TrimRight(field, " \t")
-		isField = isField && len(field) > 0 && bytes.IndexFunc(field, func(r rune) bool { return r <= ' ' || r >= 0x7F }) < 0
+		isField = isField && len(field) > 0 &&
+			bytes.IndexFunc(field, func(r rune) bool { return r <= ' ' || r >= 0x7F }) < 0
 		switch isFirst := len(rest) == len(data); {
 		case len(line) == 0:
 			flush()

@@ -43,7 +43,8 @@ func decodeBase64(body []byte) (data []byte, damaged bool) {
 	for line := range bytes.Lines(body) {
 		line, _ = cutLine(line)
 		junk := bytes.Trim(line, base64Alphabet+"= \t")
-		if padded && len(bytes.TrimSpace(line)) > 0 && (len(junk) > 0 || bytes.ContainsAny(bytes.TrimSpace(line), " \t")) {
+		if padded && len(bytes.TrimSpace(line)) > 0 &&
+			(len(junk) > 0 || bytes.ContainsAny(bytes.TrimSpace(line), " \t")) {
 			continue
 		}
 		damaged = damaged || len(junk) > 0
@@ -141,7 +142,8 @@ func decodeUU(coded []byte) (data, rest []byte) {
 		if len(line) > 0 && line[0] > ' ' && line[0] < 'a' {
 			n = int(line[0]-' ') & 0x3F
 		}
-		if n > 0 && characters < n*4/3 || n == 0 && len(bytes.TrimSpace(bytes.Trim(line, "` "))) > 0 { // what follows is text
+		// What follows is text.
+		if n > 0 && characters < n*4/3 || n == 0 && len(bytes.TrimSpace(bytes.Trim(line, "` "))) > 0 {
 			break
 		}
 		data, coded = append(data, uuLine(line, n)...), after
@@ -149,7 +151,8 @@ func decodeUU(coded []byte) (data, rest []byte) {
 	return data, coded
 }
 
-// decodeYEnc decodes the lines of a file in yEnc (yenc.org): each byte is 42 more, those that mail cannot have are escaped.
+// decodeYEnc decodes the lines of a file in yEnc (yenc.org): each byte is 42 more, those that mail cannot have are
+// escaped.
 func decodeYEnc(coded []byte) (data []byte) {
 	for line := range bytes.Lines(coded) {
 		line, _ = cutLine(line)

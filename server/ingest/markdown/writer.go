@@ -164,7 +164,8 @@ func Link(text, target string) string {
 		begins, ends = begins[:min(1, len(begins))], ends[:min(1, len(ends))]
 	}
 	text = Line(text)
-	isWeb := strings.HasPrefix(target, "http://") || strings.HasPrefix(target, "https://") || strings.HasPrefix(target, "mailto:")
+	isWeb := strings.HasPrefix(target, "http://") || strings.HasPrefix(target, "https://") ||
+		strings.HasPrefix(target, "mailto:")
 	if text == "" || !isWeb || len(target) > 2_000 || strings.ContainsAny(target, " \t\n<>()[]") {
 		return begins + text + ends
 	}

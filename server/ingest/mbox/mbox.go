@@ -140,7 +140,8 @@ func declared(data []byte) (header int, length int64) {
 		if line = bytes.TrimSuffix(line, []byte("\r")); len(line) == 0 {
 			return header, length
 		}
-		if name, value, found := bytes.Cut(line, []byte(":")); found && bytes.EqualFold(name, []byte("Content-Length")) {
+		if name, value, found := bytes.Cut(line, []byte(":")); found &&
+			bytes.EqualFold(name, []byte("Content-Length")) {
 			length, _ = strconv.ParseInt(string(bytes.TrimSpace(value)), 10, 64)
 		}
 	}
@@ -170,7 +171,8 @@ func separates(data []byte, afterBlank bool) bool {
 }
 
 // usualFields are the beginnings of the names with which the headers of messages begin.
-var usualFields = strings.Fields(`return-path received delivered-to envelope-to x- date from to subject message-id mime-version
+var usualFields = strings.Fields(`return-path received delivered-to envelope-to x- date from to subject message-id
+	mime-version
 	content- status reply-to sender dkim- arc- authentication-results list-`)
 
 // isDated reports whether a line has a time of day and a year.

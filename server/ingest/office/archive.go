@@ -32,7 +32,8 @@ type Limits struct {
 
 // DefaultLimits returns those with which reading one archive needs less than 400 MB of memory.
 func DefaultLimits() Limits {
-	return Limits{Unpacked: 128 << 20, Entries: 20_000, Depth: 200, Token: 4 << 20, Pieces: 4_000_000, Text: markdown.MaxBytes}
+	return Limits{Unpacked: 128 << 20, Entries: 20_000, Depth: 200, Token: 4 << 20, Pieces: 4_000_000,
+		Text: markdown.MaxBytes}
 }
 
 // ErrEncrypted is returned for archives that need a password.

@@ -105,7 +105,8 @@ func (d *docx) readStyles(x *parser) {
 				x.Each(func(e element) {
 					level, err := strconv.Atoi(e.Attribute("val"))
 					if e.Name == "outlineLvl" && err == nil && d.levels[id] == 0 {
-						if d.levels[id] = level + 1; level >= 9 { // text, though based on a heading, as in "TOC Heading"
+						// Text, though based on a heading, as in "TOC Heading".
+						if d.levels[id] = level + 1; level >= 9 {
 							d.levels[id] = -1
 						}
 					}

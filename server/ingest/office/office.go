@@ -68,7 +68,8 @@ func IsCompound(data []byte) bool {
 
 // CompoundReason returns why a compound file cannot be read.
 func CompoundReason(data []byte) error {
-	if bytes.Contains(data, []byte("E\x00n\x00c\x00r\x00y\x00p\x00t\x00e\x00d\x00P\x00a\x00c\x00k\x00a\x00g\x00e\x00")) {
+	if bytes.Contains(data,
+		[]byte("E\x00n\x00c\x00r\x00y\x00p\x00t\x00e\x00d\x00P\x00a\x00c\x00k\x00a\x00g\x00e\x00")) {
 		return ErrEncrypted
 	}
 	return errors.New("it is in a format of Office 97-2003; save it as DOCX, XLSX or PPTX")

@@ -23,7 +23,8 @@ var (
 func Normalise(address string) (string, error) { return normal(address, url.Parse) }
 
 // SameOrigin reports whether an address belongs to the server of another: its scheme, host and port are the same, or it
-// is the encrypted form of one, on the default ports. Redirects, sitemaps, feeds and canonical addresses lead no further.
+// is the encrypted form of one, on the default ports. Redirects, sitemaps, feeds and canonical addresses lead no
+// further.
 func SameOrigin(from, to *url.URL) bool {
 	if !strings.EqualFold(from.Hostname(), to.Hostname()) {
 		return false

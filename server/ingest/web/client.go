@@ -201,14 +201,16 @@ func parseRobots(data []byte) (*robotstxt.Group, error) {
 		key, value, found := strings.Cut(strings.ToValidUTF8(line, ""), ":")
 		key, value = strings.ToLower(strings.TrimSpace(strings.TrimPrefix(key, "\uFEFF"))), strings.TrimSpace(value)
 		switch {
-		case !found || len(value) > longestRule || len(kept) >= mostRules || strings.ContainsFunc(value, unicode.IsSpace):
+		case !found || len(value) > longestRule || len(kept) >= mostRules ||
+			strings.ContainsFunc(value, unicode.IsSpace):
 			continue
 		case key == "user-agent" && value != "":
 			named = true
 		case !named || key != "allow" && key != "disallow" && key != "crawl-delay":
 			continue
 		case key == "crawl-delay":
-			if seconds, err := strconv.ParseFloat(value, 64); err != nil || !(seconds >= 0 && seconds <= longestPause.Seconds()) {
+			if seconds, err := strconv.ParseFloat(value, 64); err != nil ||
+				!(seconds >= 0 && seconds <= longestPause.Seconds()) {
 				continue
 			}
 		}
@@ -283,7 +285,8 @@ func (c *Client) read(ctx context.Context, answer *http.Response, u *url.URL, kn
 	}
 	page.Data = data
 	page.NoIndex = forbidsIndex(strings.Join(answer.Header.Values("X-Robots-Tag"), ",")) ||
-		slices.ContainsFunc(robotsTag().FindAll(data[:min(len(data), mostHead)], -1), func(tag []byte) bool { return forbidsIndex(string(tag)) })
+		slices.ContainsFunc(robotsTag().FindAll(data[:min(len(data), mostHead)], -1),
+			func(tag []byte) bool { return forbidsIndex(string(tag)) })
 	return page, nil
 }
 
@@ -298,7 +301,9 @@ var robotsTag = pattern.Lazy(`(?i)<meta\s[^>]{0,300}name\s*=\s*["']?(?:robots|` 
 
 // forbidsIndex reports whether directives for robots include noindex or none; those for other agents do not count.
 func forbidsIndex(directives string) bool {
-	for directive := range strings.FieldsFuncSeq(strings.ToLower(directives), func(r rune) bool { return r == ',' || r == '"' || r == '\'' || r == '=' || r == '>' }) {
+	for directive := range strings.FieldsFuncSeq(strings.ToLower(directives), func(r rune) bool {
+		return r == ',' || r == '"' || r == '\'' || r == '=' || r == '>'
+	}) {
 		for part := range strings.FieldsSeq(strings.TrimPrefix(strings.TrimSpace(directive), agent+":")) {
 			if part == "noindex" || part == "none" {
 				return true

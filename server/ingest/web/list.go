@@ -71,7 +71,8 @@ func ReadList(data []byte, base *url.URL) (*List, error) {
 	if bytes.HasPrefix(trimmed, []byte("{")) {
 		return readJSONFeed(trimmed, base)
 	}
-	if !bytes.HasPrefix(trimmed, []byte("<")) && !bytes.HasPrefix(trimmed, []byte("\xFE\xFF")) && !bytes.HasPrefix(trimmed, []byte("\xFF\xFE")) {
+	if !bytes.HasPrefix(trimmed, []byte("<")) && !bytes.HasPrefix(trimmed, []byte("\xFE\xFF")) &&
+		!bytes.HasPrefix(trimmed, []byte("\xFF\xFE")) {
 		return nil, nil
 	}
 	decoder := xml.NewDecoder(bytes.NewReader(trimmed))

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// connect returns our end of a connection to a process, for both directions, and that of the process: a pair of sockets,
-// as two pipes take twice the descriptors.
+// connect returns our end of a connection to a process, for both directions, and that of the process: a pair of
+// sockets, as two pipes take twice the descriptors.
 func connect() (in, out, stdin, stdout *os.File, err error) {
 	syscall.ForkLock.RLock() // no process that starts now inherits them
 	defer syscall.ForkLock.RUnlock()

@@ -21,10 +21,12 @@ func confine(process *os.Process) (release func()) {
 		},
 		ProcessMemoryLimit: start + 2*MaxMemory, // with the engine for PDF files
 	}
-	_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation, uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits)))
+	_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
+		uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits)))
 	if err == nil {
 		var handle windows.Handle
-		handle, err = windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, uint32(process.Pid))
+		handle, err = windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false,
+			uint32(process.Pid))
 		if err == nil {
 			err = windows.AssignProcessToJobObject(job, handle)
 			_ = windows.CloseHandle(handle)

@@ -51,8 +51,8 @@ func NewPool[Q, A any](program Program, size int) *Pool[Q, A] {
 	return p
 }
 
-// A start takes five descriptors for a moment, and a process keeps two. Where there are few, forFirst are free before the
-// first process starts, and forFurther before another one.
+// A start takes five descriptors for a moment, and a process keeps two. Where there are few, forFirst are free before
+// the first process starts, and forFurther before another one.
 const forFirst, forFurther = 7, 12
 
 // Apart calls do while no process starts, so that it finds the descriptors that a start takes.

@@ -1,5 +1,6 @@
 // Package xmlreader reads XML from the outside in, for readers of formats: a function gets each element of the current
-// one, and reads as much of it as it needs with the methods of the Reader. Nothing that a document declares is expanded.
+// one, and reads as much of it as it needs with the methods of the Reader. Nothing that a document declares is
+// expanded.
 package xmlreader
 
 import (

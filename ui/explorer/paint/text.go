@@ -319,7 +319,8 @@ func character(s string) (size, width int) {
 		}
 		size += len(cluster)
 		width += columns
-		if r, held := utf8.DecodeRuneInString(s[size:]); r != zeroSpace || size+held == len(s) || s[size+held] < utf8.RuneSelf {
+		if r, held := utf8.DecodeRuneInString(s[size:]); r != zeroSpace || size+held == len(s) ||
+			s[size+held] < utf8.RuneSelf {
 			return size, width
 		}
 		size += len(string(rune(zeroSpace)))

@@ -73,7 +73,8 @@ func (p *Actions) narrow() {
 	p.shown, p.Choice, p.widest = p.shown[:0], Choice{}, 0
 	ranks := make([]int, len(p.entries))
 	for i, entry := range p.entries {
-		text := strings.ToLower(strings.Join([]string{entry.Text, entry.Action, entry.Group, entry.Keys, entry.Reason}, " "))
+		text := strings.ToLower(strings.Join([]string{entry.Text, entry.Action, entry.Group, entry.Keys, entry.Reason},
+			" "))
 		if !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) }) {
 			p.shown = append(p.shown, i)
 			p.widest = max(p.widest, paint.Width(entry.Keys))
@@ -87,7 +88,8 @@ func (p *Actions) narrow() {
 // rank is how well an entry fits what is typed, 0 the best.
 func rank(entry Entry, text, typed string, words []string) int {
 	switch {
-	case len(words) == 0 || entry.Action == strings.TrimSpace(typed) || slices.Contains(strings.Fields(entry.Keys), strings.TrimSpace(typed)):
+	case len(words) == 0 || entry.Action == strings.TrimSpace(typed) ||
+		slices.Contains(strings.Fields(entry.Keys), strings.TrimSpace(typed)):
 		return 0
 	case !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(" "+text, " "+word) }):
 		return 1

@@ -190,7 +190,8 @@ func (p *Answer) answering() bool { return !p.Empty() && p.turns[len(p.turns)-1]
 // the thread or the size is another one by then.
 func (p *Answer) RenderJob(th theme.Theme) func() (show func()) {
 	i := len(p.turns) - 1
-	for i >= 0 && (p.turns[i].Text == "" || p.turns[i].renderedText == p.turns[i].Text && p.turns[i].renderedFor == p.look) {
+	for i >= 0 && (p.turns[i].Text == "" ||
+		p.turns[i].renderedText == p.turns[i].Text && p.turns[i].renderedFor == p.look) {
 		i--
 	}
 	if i < 0 || p.look.width == 0 {
@@ -343,7 +344,8 @@ func coloured(lines []string, th theme.Theme) []string {
 		for _, found := range citation.FindAllStringIndex(line, -1) {
 			before := line[:found[0]]
 			open := before[max(0, strings.LastIndex(before, "\x1b[m")):]
-			out.WriteString(line[at:found[0]] + th.Number.Render(line[found[0]:found[1]]) + strings.Join(styles.FindAllString(open, -1), ""))
+			out.WriteString(line[at:found[0]] + th.Number.Render(line[found[0]:found[1]]) +
+				strings.Join(styles.FindAllString(open, -1), ""))
 			at = found[1]
 		}
 		return out.String() + line[at:]

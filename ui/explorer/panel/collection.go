@@ -50,7 +50,8 @@ func (p *Collection) Title(_ int, th theme.Theme) (title, beside string) {
 // View implements Panel.
 func (p *Collection) View(width, height int, th theme.Theme) Body {
 	if len(p.passages) == 0 {
-		return Body{Lines: Wrapped("The collection is empty. Mark passages in the results to collect them.", 0, width, th.Muted)}
+		return Body{Lines: Wrapped("The collection is empty. Mark passages in the results to collect them.", 0,
+			width, th.Muted)}
 	}
 	lines := 2
 	if height < 8 {
@@ -76,7 +77,8 @@ func (p *Collection) passage(at, width int, th theme.Theme) []string {
 	indent := 1 + digits + gap
 	age := passage.ShortAge(text.OrEmpty(one.UpdatedAt), p.now)
 	room := max(0, width-1-indent-1)
-	title := paint.Beside(th.Text.Render(paint.Line(passage.Title(one.SearchResult))), th.Muted.Render(age), leastName, room)
+	title := paint.Beside(th.Text.Render(paint.Line(passage.Title(one.SearchResult))), th.Muted.Render(age),
+		leastName, room)
 	first := " " + paint.Blank(digits-len(number)) + th.Number.Render(number) + paint.Blank(gap) + title + " "
 	value := p.by.Value(one.SearchResult)
 	about := p.by.Style(th, value).Render(paint.Line(p.by.Label(th, value)))

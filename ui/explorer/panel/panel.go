@@ -93,8 +93,8 @@ func Draw(p Panel, width, height int, th theme.Theme, keys string) Body {
 		lines = append(lines, paint.Block(body.Lines, width, innerHeight)...)
 	} else {
 		height = min(height, max(1, len(body.Lines))+2)
-		frame := paint.Frame{Width: width, Height: height, Line: th.BorderFocused, Pad: x - 1, Title: title, Beside: beside,
-			Foot: keys, ThumbFrom: body.ThumbFrom, ThumbTo: body.ThumbTo}
+		frame := paint.Frame{Width: width, Height: height, Line: th.BorderFocused, Pad: x - 1, Title: title,
+			Beside: beside, Foot: keys, ThumbFrom: body.ThumbFrom, ThumbTo: body.ThumbTo}
 		lines = frame.Draw(body.Lines)
 	}
 	body.Lines, body.X, body.Y = lines, min(body.X+x, width-1), body.Y+y

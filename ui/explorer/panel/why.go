@@ -143,7 +143,8 @@ func (e explanation) stages(stages []wire.Stage, took time.Duration) []string {
 	var lines []string
 	for _, stage := range stages {
 		line := "  " + e.th.Text.Render(paint.Fit(paint.Line(stage.Name), 11)) +
-			paint.Fit(e.th.Bar.Render(Bar(stage.MS, longest, barWidth)), barWidth) + e.th.Text.Render(fmt.Sprintf(" %8.1f ms  ", stage.MS))
+			paint.Fit(e.th.Bar.Render(Bar(stage.MS, longest, barWidth)), barWidth) +
+			e.th.Text.Render(fmt.Sprintf(" %8.1f ms  ", stage.MS))
 		outcome, detail := e.th.Success, ""
 		if e.details {
 			detail = stage.Detail
@@ -178,7 +179,8 @@ func (e explanation) ranks(response *wire.SearchResponse) []string {
 	var lines []string
 	reported := false
 	for _, result := range response.Results {
-		title := e.th.Number.Render("["+passage.Citation(result)+"] ") + e.th.Text.Render(paint.Line(passage.Title(result)))
+		title := e.th.Number.Render("["+passage.Citation(result)+"] ") +
+			e.th.Text.Render(paint.Line(passage.Title(result)))
 		if result.SourceType != "" {
 			title += e.th.Muted.Render(" · " + wire.SourceName(result.SourceType))
 		}

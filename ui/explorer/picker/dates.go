@@ -269,8 +269,8 @@ func (s span) orOpen(q client.Query) span {
 	return s
 }
 
-// sameDay returns the beginning of the day in UTC for the beginning of one in another zone: here days have no zone, and the
-// query language reads them in the person's own. Other moments are returned in UTC.
+// sameDay returns the beginning of the day in UTC for the beginning of one in another zone: here days have no zone, and
+// the query language reads them in the person's own. Other moments are returned in UTC.
 func sameDay(moment time.Time) time.Time {
 	if hour, minute, second := moment.Clock(); hour+minute+second+moment.Nanosecond() == 0 {
 		return time.Date(moment.Year(), moment.Month(), moment.Day(), 0, 0, 0, 0, time.UTC)

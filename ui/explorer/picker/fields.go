@@ -90,12 +90,13 @@ const mostListed = 1000
 
 func listValues(ctx context.Context, c *client.Client, row field.Field) (Listing, error) {
 	found, err := c.ListValues(ctx, row.ID, "", mostListed)
-	return Listing{Complete: found.Complete, Values: exslices.CastFunc(found.Values, func(value client.ListedValue) Value {
-		if row.Pairs { // where about is the source of many
-			value.About = ""
-		}
-		return Value{Name: value.Name, About: value.About}
-	})}, err
+	return Listing{Complete: found.Complete,
+		Values: exslices.CastFunc(found.Values, func(value client.ListedValue) Value {
+			if row.Pairs { // where about is the source of many
+				value.About = ""
+			}
+			return Value{Name: value.Name, About: value.About}
+		})}, err
 }
 
 // Counts returns the counts of a field, and whether it has values that were not counted: the least frequent ones.

@@ -46,7 +46,8 @@ type times struct {
 }
 
 func newTimes(in Input) *times {
-	t := &times{input: input{placeholder: "type 2026-01, 2026-01..2026-03, 30d"}, now: in.Now.UTC(), columns: 1 << 20, toggled: true}
+	t := &times{input: input{placeholder: "type 2026-01, 2026-01..2026-03, 30d"}, now: in.Now.UTC(), columns: 1 << 20,
+		toggled: true}
 	t.was = spanOf(in.Query)
 	t.choice = t.was
 	t.area = presets

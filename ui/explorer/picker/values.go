@@ -157,8 +157,8 @@ func (t *values) sort() {
 		return
 	}
 	slices.SortStableFunc(t.all, func(a, b value) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(strings.ToLower(a.Label), strings.ToLower(b.Label)),
-			strings.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(b.Count, a.Count),
+			strings.Compare(strings.ToLower(a.Label), strings.ToLower(b.Label)), strings.Compare(a.Name, b.Name))
 	})
 }
 

@@ -33,7 +33,8 @@ func (t *values) view(width, height int, th theme.Theme, message string) panel.B
 	}
 	table := t.columns(width, th)
 	t.first = len(drawn.Lines)
-	t.from = t.cursor.Rows(&drawn, height, func(i int, chosen bool) string { return table.row(&t.all[t.shown[i]], chosen) })
+	t.from = t.cursor.Rows(&drawn, height,
+		func(i int, chosen bool) string { return table.row(&t.all[t.shown[i]], chosen) })
 	if len(t.shown) == 0 {
 		drawn.Lines = append(drawn.Lines, th.Muted.Render(paint.FitLine(t.none(), width)))
 	}
@@ -145,7 +146,8 @@ func (t *values) columns(width int, th theme.Theme) table {
 	const leastLabel, leastBar, mostBar, leastWords = 6, 4, 48, 44
 	const air = 2 // between name and bar
 	fixed := 6    // the mark of the cursor and the box
-	c := table{t: t, th: th, width: width, short: width < leastWords, words: strings.Fields(t.text.Text()), glyph: t.of.Name == "source"}
+	c := table{t: t, th: th, width: width, short: width < leastWords, words: strings.Fields(t.text.Text()),
+		glyph: t.of.Name == "source"}
 	if c.glyph {
 		fixed += 2
 	}
@@ -203,8 +205,8 @@ func (c *table) counted(v *value) string {
 	return text.Number(v.Count) + " of " + text.Number(c.t.inHand) + " shown"
 }
 
-// row draws a value. What has no match is dimmed and can be chosen all the same. Where nothing is counted, what the values
-// are has the room of the bars.
+// row draws a value. What has no match is dimmed and can be chosen all the same. Where nothing is counted, what the
+// values are has the room of the bars.
 func (c *table) row(v *value, under bool) string {
 	box, name, source := "[ ]", c.th.Text, c.th.SourceStyle(v.Name)
 	switch {

@@ -190,8 +190,8 @@ func inOrder(chunks []wire.Chunk) []wire.Chunk {
 	return slices.CompactFunc(sorted, func(x, y wire.Chunk) bool { return x.ChunkInd == y.ChunkInd })
 }
 
-// Position returns the part of the document at the top of the view, like "part 3 of 11" or "part 1 of 1"; where the server
-// does not say of how many parts, how far the text was scrolled.
+// Position returns the part of the document at the top of the view, like "part 3 of 11" or "part 1 of 1"; where the
+// server does not say of how many parts, how far the text was scrolled.
 func (r *Reader) Position() string {
 	r.update()
 	first, last, count := r.document.ChunkStart, r.document.ChunkEnd, r.document.ChunkCount
@@ -217,7 +217,8 @@ func (t *typesetter) code(block ast.Node, first, rest []cell) {
 	first, rest = slices.Concat(first, indent), slices.Concat(rest, indent)
 	if language := t.language(block); language != "" {
 		rule := min(t.width-widthOf(rest), maxTextWidth) - paint.Width(language) - 1
-		t.emit(first, t.cells(t.theme.Muted.Render(language)+" "+t.theme.Border.Render(strings.Repeat("─", max(0, min(rule, languageRule))))))
+		t.emit(first, t.cells(t.theme.Muted.Render(language)+" "+
+			t.theme.Border.Render(strings.Repeat("─", max(0, min(rule, languageRule))))))
 		first = rest
 	}
 	more := slices.Concat(rest, t.cells(t.theme.Muted.Render("›")+" "))
@@ -262,7 +263,8 @@ func (r *renderer) language(block ast.Node) string {
 // codeFor returns code as Glamour is to render it. Without a language that it knows Glamour would guess one.
 func (r *renderer) codeFor(block ast.Node) ast.Node {
 	fenced, isFenced := block.(*ast.FencedCodeBlock)
-	if isFenced && len(block.Lines().Value(r.source)) <= maxHighlighted && lexers.Get(string(fenced.Language(r.source))) != nil {
+	if isFenced && len(block.Lines().Value(r.source)) <= maxHighlighted &&
+		lexers.Get(string(fenced.Language(r.source))) != nil {
 		return block
 	}
 	plain := ast.NewFencedCodeBlock(r.made("text"))

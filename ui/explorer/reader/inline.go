@@ -74,7 +74,8 @@ func (noteMarks) Parse(parent ast.Node, block text.Reader, context parser.Contex
 	quote, lines := parent.Parent(), parent.Lines()
 	isQuote := quote != nil && quote.Kind() == ast.KindBlockquote
 	from, to, length := passage.NoteMark(string(line), isQuote && lines.Len() > 0 && lines.At(0).Start == segment.Start)
-	if before := block.PrecendingCharacter(); length == 0 || line[0] == '%' && (unicode.IsLetter(before) || unicode.IsDigit(before)) {
+	if before := block.PrecendingCharacter(); length == 0 ||
+		line[0] == '%' && (unicode.IsLetter(before) || unicode.IsDigit(before)) {
 		return nil
 	}
 	if _, isLink := context.Reference(util.ToLinkReference(line[from:to])); isLink { // a footnote that is an address

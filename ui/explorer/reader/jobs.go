@@ -149,8 +149,8 @@ func (r *Reader) savePlaceBelowTop() {
 // maxCached is how many bytes of rendered text are kept by default.
 const maxCached = 4 << 20
 
-// cache keeps the rendered text that was used last. A rendering that is larger than all of it is kept until the next one
-// comes: otherwise it would be made again and again.
+// cache keeps the rendered text that was used last. A rendering that is larger than all of it is kept until the next
+// one comes: otherwise it would be made again and again.
 type cache = memo.Cache[jobKey, *layout]
 
 // KeepAtMost bounds the rendered text that is kept, in bytes; 0: 4 MB.

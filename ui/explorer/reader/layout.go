@@ -90,7 +90,8 @@ func plainLine(text string, r paint.Range, spans []wire.Span, first int) line {
 // firstLetter returns the offset of the first letter or digit in a line of Markdown that its rendering shows too.
 func firstLetter(s string) int {
 	start := len(s) - len(strings.TrimLeft(s, " >*+-"))
-	if number := strings.TrimLeft(s[start:], "0123456789"); strings.HasPrefix(number, ". ") || strings.HasPrefix(number, ") ") {
+	if number := strings.TrimLeft(s[start:], "0123456789"); strings.HasPrefix(number, ". ") ||
+		strings.HasPrefix(number, ") ") {
 		start = len(s) - len(number)
 	}
 	if at := strings.IndexFunc(s[start:], isLetter); at >= 0 {

@@ -74,8 +74,10 @@ func isDocument(address string) bool {
 	if err != nil {
 		return false
 	}
-	return text.IsAmong(strings.ToLower(path.Ext(parsed.Path)), ".md .markdown .mdx .txt .text .rst .org .adoc .asciidoc .log "+
-		".csv .tsv .json .yaml .yml .html .htm .pdf .docx .xlsx .pptx .odt .ods .odp .epub .png .jpg .jpeg .gif .webp .svg .bmp")
+	return text.IsAmong(strings.ToLower(path.Ext(parsed.Path)),
+		".md .markdown .mdx .txt .text .rst .org .adoc .asciidoc .log "+
+			".csv .tsv .json .yaml .yml .html .htm .pdf .docx .xlsx .pptx .odt .ods .odp .epub .png .jpg .jpeg .gif "+
+			".webp .svg .bmp")
 }
 
 // maxLinkText is the width of a link's text in a list, in columns.

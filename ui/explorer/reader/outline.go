@@ -20,7 +20,8 @@ type Heading struct {
 
 // Same reports whether two headings are the same one of the document.
 func (h Heading) Same(other Heading) bool {
-	return h.piece == other.piece && h.from == other.from && (h.piece != nil || h.OutlineHeading == other.OutlineHeading)
+	return h.piece == other.piece && h.from == other.from &&
+		(h.piece != nil || h.OutlineHeading == other.OutlineHeading)
 }
 
 // Named reports whether the anchor of a link names the heading: it has the same letters.

@@ -198,7 +198,8 @@ func (r *Reader) number(p *piece, firstLink int, rendered *layout) {
 
 // unitOf returns a unit without text, for some chunks of the document.
 func (r *Reader) unitOf(first, last int) unit {
-	return unit{first: first, last: last, files: r.document.FileLinks, base: text.OrEmpty(r.document.Link), interactive: true}
+	return unit{first: first, last: last, files: r.document.FileLinks, base: text.OrEmpty(r.document.Link),
+		interactive: true}
 }
 
 func piecesOf(units []unit) []*piece {

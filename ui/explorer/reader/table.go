@@ -166,7 +166,8 @@ func wrapRow(line []cell, widths []int) (wrapped [][][]cell, height int) {
 }
 
 // row sets a row of a table.
-func (t *typesetter) row(wrapped [][][]cell, height int, widths []int, alignments []extast.Alignment, first, rest []cell) {
+func (t *typesetter) row(wrapped [][][]cell, height int, widths []int, alignments []extast.Alignment, first,
+	rest []cell) {
 	between := t.cells(" " + t.theme.Border.Render(bar) + " ")
 	for at := range height {
 		var line []cell

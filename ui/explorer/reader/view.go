@@ -58,7 +58,8 @@ func (r *Reader) seekMatch() {
 		return
 	}
 	best := r.bestStart()
-	first := slices.IndexFunc(r.matches, func(m match) bool { return m.piece.unit.start+m.piece.spans[m.span][0] >= best })
+	first := slices.IndexFunc(r.matches,
+		func(m match) bool { return m.piece.unit.start+m.piece.spans[m.span][0] >= best })
 	if line := r.matches[max(0, first)].line; line >= r.top+r.body-1 {
 		r.scrollTo(line - r.body/3)
 		r.moved = false // by a person
@@ -141,7 +142,8 @@ func (r *Reader) marked(l *line, p *piece) string {
 		}
 		out.WriteString(m.back + style.Render(withoutStyles(l.text[m.from:m.to])))
 		at = m.to
-		if end := at + len(endStyle); strings.HasPrefix(l.text[at:], endStyle) && (i+1 == len(l.marks) || end <= l.marks[i+1].from) {
+		if end := at + len(endStyle); strings.HasPrefix(l.text[at:], endStyle) &&
+			(i+1 == len(l.marks) || end <= l.marks[i+1].from) {
 			at = end // restoring the style would only end it again
 			continue
 		}
@@ -197,8 +199,8 @@ func (r *Reader) seamBelow(width int) string {
 	return ""
 }
 
-// seam says that a part of the document is not shown, with the keys to get it or the reason why there are none. How much
-// it is follows from the position in the border.
+// seam says that a part of the document is not shown, with the keys to get it or the reason why there are none. How
+// much it is follows from the position in the border.
 func (r *Reader) seam(width int, what string) string {
 	line, muted := "— "+what, r.theme.Muted
 	if !r.document.CanExpand {

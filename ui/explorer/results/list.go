@@ -348,8 +348,8 @@ func (l *List) selectRow(at int) bool {
 	return true
 }
 
-// find is the row of a passage of a former answer, in which the numbers of documents may be others, or else the first one
-// of its document; -1 where there is none.
+// find is the row of a passage of a former answer, in which the numbers of documents may be others, or else the first
+// one of its document; -1 where there is none.
 func find(rows []row, items []wire.SearchResult, former wire.SearchResult) int {
 	former.CitationID = nil
 	document, key := -1, passage.DocumentKey(former)

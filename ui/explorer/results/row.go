@@ -365,7 +365,8 @@ func (d drawing) cut(text string, spans []wire.Span, width int) string {
 			tail = " …"
 		}
 	}
-	return paint.Marked(text[parts[0].Start:parts[0].End], paint.SpansWithin(spans, parts[0]), d.textStyle, d.th.Match) +
+	return paint.Marked(text[parts[0].Start:parts[0].End], paint.SpansWithin(spans, parts[0]), d.textStyle,
+		d.th.Match) +
 		d.textStyle.Render(tail)
 }
 

@@ -130,8 +130,8 @@ func (l *List) arrange() {
 	}
 	slices.SortStableFunc(l.rows, func(a, b row) int {
 		in, other := sections[a.document], sections[b.document]
-		return cmp.Or(cmp.Compare(slices.Index(order, in.group), slices.Index(order, other.group)), cmp.Compare(in.part, other.part),
-			cmp.Compare(a.document, b.document))
+		return cmp.Or(cmp.Compare(slices.Index(order, in.group), slices.Index(order, other.group)),
+			cmp.Compare(in.part, other.part), cmp.Compare(a.document, b.document))
 	})
 	l.setHeads(sections)
 }

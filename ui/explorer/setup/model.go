@@ -41,7 +41,8 @@ func (f *modelForm) open(m Model) {
 }
 
 func (f *modelForm) typed() Model {
-	return Model{BaseURL: strings.TrimSpace(f.endpoint.Text()), Name: strings.TrimSpace(f.name.Text()), Key: strings.TrimSpace(f.key.Text())}
+	return Model{BaseURL: strings.TrimSpace(f.endpoint.Text()), Name: strings.TrimSpace(f.name.Text()),
+		Key: strings.TrimSpace(f.key.Text())}
 }
 
 // ModelStatus sets what models used today.
@@ -68,7 +69,8 @@ func (w *Wizard) modelItems() []item {
 	return []item{
 		{title: "Endpoint", about: "http://localhost:11434/v1", editor: &w.model.endpoint, enter: w.advance,
 			missing: "missing address", remedy: "Type the address of an OpenAI-compatible API, with its version"},
-		{title: "Model", about: "empty lists those of the endpoint", editor: &w.model.name, enter: w.advance, asked: true},
+		{title: "Model", about: "empty lists those of the endpoint", editor: &w.model.name, enter: w.advance,
+			asked: true},
 		{title: "Key", about: key, editor: &w.model.key, masked: true, enter: w.advance},
 		{title: w.connectLabel("Test the model", "Asking the model…"), enter: w.advance},
 	}

@@ -84,8 +84,9 @@ func (w *Wizard) rows(width int, th theme.Theme) []row {
 	case naming:
 		w.folderRows(b)
 	case modelling:
-		w.formRows(b, w.modelUse(), "Searches send the question and passages to this address. The key is stored in the "+
-			"configuration file, which only you can read.")
+		w.formRows(b, w.modelUse(),
+			"Searches send the question and passages to this address. The key is stored in the "+
+				"configuration file, which only you can read.")
 	case adding:
 		w.progressRows(b)
 	case over:
@@ -218,7 +219,8 @@ func (b *builder) step(step Step) {
 	mark := [...]string{Passed: "●", Failed: "✕", Skipped: "·"}[step.Mark]
 	style := [...]theme.Style{Passed: b.th.Success, Failed: b.th.Error, Skipped: b.th.Muted}[step.Mark]
 	said := paint.Fit(step.Name, labelWidth) + " " + oneLine(step.Detail)
-	b.add(row{text: style.Render(mark) + " " + b.th.Text.Render(paint.Fit(said, max(1, b.width-2))), spare: step.Mark == Skipped})
+	b.add(row{text: style.Render(mark) + " " + b.th.Text.Render(paint.Fit(said, max(1, b.width-2))),
+		spare: step.Mark == Skipped})
 }
 
 func (w *Wizard) folderRows(b *builder) {
@@ -228,8 +230,8 @@ func (w *Wizard) folderRows(b *builder) {
 		b.cuts(w.skipLines(b.width))
 	}
 	b.blank()
-	b.text("Reads Markdown, PDF, Office documents, mail, web pages, code and Slack exports. What cannot be read is listed with "+
-		"the reason. The files stay where they are.", b.th.Muted, true)
+	b.text("Reads Markdown, PDF, Office documents, mail, web pages, code and Slack exports. What cannot be read is "+
+		"listed with the reason. The files stay where they are.", b.th.Muted, true)
 	b.text("tab completes the path", b.th.Muted, true)
 }
 

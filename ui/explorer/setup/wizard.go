@@ -20,13 +20,14 @@ type IntentKind int
 // The intents. All but None and Leave are for the function of Backend with that name, whose result goes back to the
 // wizard.
 const (
-	None     IntentKind = iota
-	Test                // Backend.Test with Connection, or TestModel with Model; then Tested or Stopped
-	Save                // Backend.Save with Connection, or SaveModel with Model; then Saved or Failed
-	Folder              // Backend.Path with Path, then Refused, or Adding and Backend.AddFolder; then Added, Failed or Stopped
-	Complete            // Backend.Complete with Path; then Completed
-	Stop                // what runs is to be cancelled; then Stopped
-	Leave               // the wizard is done
+	None IntentKind = iota
+	Test            // Backend.Test with Connection, or TestModel with Model; then Tested or Stopped
+	Save            // Backend.Save with Connection, or SaveModel with Model; then Saved or Failed
+	// Backend.Path with Path, then Refused, or Adding and Backend.AddFolder; then Added, Failed or Stopped
+	Folder
+	Complete // Backend.Complete with Path; then Completed
+	Stop     // what runs is to be cancelled; then Stopped
+	Leave    // the wizard is done
 )
 
 // Intent is what the wizard wants to happen, and with what.
@@ -152,14 +153,16 @@ func (w *Wizard) choices() []item {
 			refused: w.input.Refused, enter: to(connecting)},
 		{title: "Open a folder of files", about: "add it to the library on this machine, searched as you type",
 			refused: w.input.Refused, enter: to(naming)},
-		{title: "Set up a language model", about: w.aboutModel(), refused: cmp.Or(w.input.Refused, w.input.ModelRefused),
-			enter: to(modelling)},
+		{title: "Set up a language model", about: w.aboutModel(),
+			refused: cmp.Or(w.input.Refused, w.input.ModelRefused), enter: to(modelling)},
 	}
 	switch {
 	case w.input.Sample:
-		list = append(list, item{title: "Stay with the sample library", about: "you can change this at any time", enter: leave})
+		list = append(list, item{title: "Stay with the sample library", about: "you can change this at any time",
+			enter: leave})
 	case w.input.Current != "":
-		list = append(list, item{title: "Stay with " + paint.Line(w.input.Current), about: "nothing changes", enter: leave})
+		list = append(list,
+			item{title: "Stay with " + paint.Line(w.input.Current), about: "nothing changes", enter: leave})
 	}
 	return list
 }
@@ -294,7 +297,8 @@ func (w *Wizard) advance() Intent {
 		return Intent{Kind: Folder, Path: strings.TrimSpace(w.path.Text())}
 	}
 	w.tested = nil
-	return w.run(Test, Connection{URL: strings.TrimSpace(w.address.Text()), Token: strings.TrimSpace(w.token.Text())}, w.model.typed())
+	return w.run(Test, Connection{URL: strings.TrimSpace(w.address.Text()), Token: strings.TrimSpace(w.token.Text())},
+		w.model.typed())
 }
 
 // run begins to test or save what the page is about.
@@ -483,8 +487,8 @@ type Backend struct {
 	// AddFolder reads a file or folder into the library of this machine and reports on the way, from this goroutine;
 	// the last event is returned, with a line about where searches go from now on. The library can be searched
 	// meanwhile.
-	AddFolder func(ctx context.Context, path string, report func(wire.LibraryEvent)) (done wire.LibraryEvent, where string,
-		err error)
+	AddFolder func(ctx context.Context, path string, report func(wire.LibraryEvent)) (done wire.LibraryEvent,
+		where string, err error)
 	// Path returns the absolute path of typed text, in which ~ is the home folder, if it exists; the error is one line.
 	Path func(typed string) (path string, err error)
 	// Complete extends a path as far as it is unambiguous, and returns it unchanged if nothing matches.

@@ -187,7 +187,8 @@ func (s *Strip) all() string {
 func restOf(n int) string { return " +" + text.Number(n) + " " }
 
 func (s *Strip) label(value Value, th theme.Theme) string {
-	label := paint.Short(s.by.Marked(th, value.Value, strings.TrimPrefix(s.by.Name(value.Value), "Google ")), widestName)
+	label := paint.Short(s.by.Marked(th, value.Value, strings.TrimPrefix(s.by.Name(value.Value), "Google ")),
+		widestName)
 	if value.Counted && !(value.Excluded && value.Count == 0) {
 		label += " " + text.Number(value.Count)
 	}

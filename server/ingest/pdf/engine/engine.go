@@ -66,7 +66,8 @@ func start(ctx context.Context, cache string) (pdfium.Pdfium, error) {
 		}
 	}
 	pool, err := webassembly.Init(webassembly.Config{
-		Context: experimental.WithMemoryAllocator(ctx, experimental.MemoryAllocatorFunc(allocate)), MinIdle: 1, MaxIdle: 1, MaxTotal: 1, RuntimeConfig: config, FSConfig: wazero.NewFSConfig(),
+		Context: experimental.WithMemoryAllocator(ctx, experimental.MemoryAllocatorFunc(allocate)), MinIdle: 1,
+		MaxIdle: 1, MaxTotal: 1, RuntimeConfig: config, FSConfig: wazero.NewFSConfig(),
 		Stdout: io.Discard, Stderr: io.Discard, ReuseWorkers: true,
 	})
 	if err != nil {
@@ -156,7 +157,8 @@ func (e *Engine) describe(document references.FPDF_DOCUMENT) pdf.Message {
 // isTree reports whether the entries below one are of a bounded number and depth. Files may link them in circles, which
 // GetBookmarks does not expect.
 func (e *Engine) isTree(document references.FPDF_DOCUMENT, below *references.FPDF_BOOKMARK, level int, n *int) bool {
-	first, err := e.pdfium.FPDFBookmark_GetFirstChild(&requests.FPDFBookmark_GetFirstChild{Document: document, Bookmark: below})
+	first, err := e.pdfium.FPDFBookmark_GetFirstChild(&requests.FPDFBookmark_GetFirstChild{Document: document,
+		Bookmark: below})
 	if err != nil {
 		return false
 	}
@@ -164,7 +166,8 @@ func (e *Engine) isTree(document references.FPDF_DOCUMENT, below *references.FPD
 		if *n++; *n > mostBookmarks || level > deepest || !e.isTree(document, at, level+1, n) {
 			return false
 		}
-		next, err := e.pdfium.FPDFBookmark_GetNextSibling(&requests.FPDFBookmark_GetNextSibling{Document: document, Bookmark: *at})
+		next, err := e.pdfium.FPDFBookmark_GetNextSibling(&requests.FPDFBookmark_GetNextSibling{Document: document,
+			Bookmark: *at})
 		if err != nil {
 			return false
 		}
