@@ -316,7 +316,7 @@ type cutEvents struct {
 func (a *app) newCutEvents() cutEvents { return cutEvents{app: a, limit: a.givenLimit()} }
 
 func (c *cutEvents) print(event any, needed bool) error {
-	line, err := c.app.eventLine(event)
+	line, err := c.app.encode(event, false)
 	if err != nil {
 		return err
 	}
@@ -360,10 +360,7 @@ func (a *app) printJSON(value any) (err error) {
 			return err
 		}
 	}
-	if a.shape.isText() {
-		return a.printEvent(value)
-	}
-	encoded, err := encodeJSON(value, a.indents())
+	encoded, err := a.encode(value, a.indents())
 	if err != nil {
 		return err
 	}

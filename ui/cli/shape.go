@@ -251,21 +251,13 @@ func (b *boundedText) Write(data []byte) (int, error) {
 	return b.Builder.Write(data)
 }
 
-// printEvent prints a value on a line of its own.
-func (a *app) printEvent(value any) error {
-	line, err := a.eventLine(value)
-	if err != nil {
-		return err
-	}
-	return a.print(line)
-}
-
-func (a *app) eventLine(value any) ([]byte, error) {
+// encode returns what is printed of a value.
+func (a *app) encode(value any, indent bool) ([]byte, error) {
 	if a.shape.isText() {
 		shaped, err := a.runShape(value)
 		return []byte(shaped), err
 	}
-	return encodeJSON(value, false)
+	return encodeJSON(value, indent)
 }
 
 // rowKeys are the keys of an answer under which its rows are.
