@@ -280,23 +280,13 @@ func commandSkill(root *cobra.Command) string {
 func skillUsage(root *cobra.Command, target string) string {
 	_, output, _ := strings.Cut(lookupHelp("quarry search").sections, "\nagent: ")
 	output, _, _ = strings.Cut(output, "\nndjson:")
-	return skillText("usage", target, flagTable(childNamed(root, "search")), strings.ReplaceAll(output, "\n", " "),
-		exitTable())
-}
-
-// childNamed finds a command of the root; nil if there is none.
-func childNamed(root *cobra.Command, name string) *cobra.Command {
-	for _, command := range root.Commands() {
-		if command.Name() == name {
-			return command
-		}
-	}
-	return nil
+	search, _, _ := root.Find([]string{"search"})
+	return skillText("usage", target, flagTable(search), strings.ReplaceAll(output, "\n", " "), exitTable())
 }
 
 func commandTable(root *cobra.Command) string {
 	return strings.Join(exslices.CastFunc(skillCommands(), func(name string) string {
-		command := childNamed(root, name)
+		command, _, _ := root.Find([]string{name})
 		return fmt.Sprintf("| `quarry %s` | %s | %s |\n", command.Use, command.Short, avoid(command))
 	}), "")
 }

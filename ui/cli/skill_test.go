@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
 
 	"quarry/client"
@@ -399,4 +400,13 @@ func FuzzSkillOfAServer(f *testing.F) {
 			t.Errorf("%d bytes, at most %d", len(skill), most)
 		}
 	})
+}
+
+// childNamed finds a command of the root; nil if there is none.
+func childNamed(root *cobra.Command, name string) *cobra.Command {
+	at := slices.IndexFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == name })
+	if at < 0 {
+		return nil
+	}
+	return root.Commands()[at]
 }

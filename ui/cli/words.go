@@ -43,8 +43,8 @@ func (a *app) refuseCommandWord(root *cobra.Command, words []string, options *se
 		return nil
 	}
 	word := strings.ToLower(words[0])
-	near := meantCommand(word)
-	if near == "" {
+	near, known := meantCommand(word)
+	if !known {
 		near = nearestCommand(root, words)
 		if near == "" || near != word && len(near) < shortestNear {
 			return nil
@@ -58,13 +58,5 @@ func (a *app) refuseCommandWord(root *cobra.Command, words []string, options *se
 	return usage(do, "%q is not a command; did you mean %q?", text.OneLine(words[0]), near)
 }
 
-// meantCommand returns the command of quarry for one of another program, or "".
-func meantCommand(foreign string) string {
-	for line := range strings.Lines(foreignCommands) {
-		if near, words, _ := strings.Cut(strings.TrimSpace(line), ":"); slices.Contains(strings.Fields(words),
-			foreign) {
-			return near
-		}
-	}
-	return ""
-}
+// meantCommand returns the command of quarry for one of another program.
+var meantCommand = text.Table(foreignCommands)
