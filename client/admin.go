@@ -198,8 +198,7 @@ func (c *Client) AdminDocumentSets(ctx context.Context) ([]wire.DirectorySet, er
 		return wire.DirectorySet{ID: set.ID, Name: set.Name, Description: text.OrEmpty(set.Description),
 			IsPublic: set.IsPublic,
 			Users:    namesOf(users, userKey, set.Users), Groups: namesOf(groups, groupKey, set.Groups),
-			Connectors: exslices.CastFunc(set.CCPairSummaries,
-				func(pair wire.ConnectorSummary) string { return pair.Name })}
+			Connectors: exslices.CastFunc(set.CCPairSummaries, func(c wire.ConnectorSummary) string { return c.Name })}
 	}), err
 }
 
@@ -241,14 +240,11 @@ func (c *Client) AdminAgents(ctx context.Context) ([]wire.DirectoryAgent, error)
 		}
 		row := wire.DirectoryAgent{ID: agent.ID, Name: agent.Name, Description: agent.Description,
 			IsPublic: agent.IsPublic,
-			Users: exslices.CastFunc(full.Users,
-				func(user wire.Owner) string { return text.OrEmpty(user.Email) }),
-			Groups: exslices.CastFunc(full.GroupShares,
-				func(share wire.GroupShare) string { return share.GroupName }),
+			Users:    exslices.CastFunc(full.Users, func(u wire.Owner) string { return text.OrEmpty(u.Email) }),
+			Groups:   exslices.CastFunc(full.GroupShares, func(g wire.GroupShare) string { return g.GroupName }),
 			Documents: exslices.CastFunc(full.AttachedDocuments,
 				func(d wire.AttachedDocument) string { return d.ID }),
-			DocumentSets: exslices.CastFunc(agent.DocumentSets,
-				func(set wire.DocumentSet) string { return set.Name }),
+			DocumentSets:    exslices.CastFunc(agent.DocumentSets, func(s wire.DocumentSet) string { return s.Name }),
 			SearchStartDate: full.SearchStartDate, SystemPrompt: text.OrEmpty(full.SystemPrompt),
 			Provider: full.Provider, Model: full.Model}
 		if agent.Owner != nil {

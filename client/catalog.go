@@ -30,8 +30,7 @@ func (c *Client) Personas(ctx context.Context) ([]wire.Persona, error) {
 // Persona returns one agent; for an unknown or hidden one the error is NotAvailable.
 func (c *Client) Persona(ctx context.Context, id int) (*wire.FullPersona, error) {
 	persona, err := fetched[wire.FullPersona](ctx, c, get(fmt.Sprintf("/persona/%d", id), nil))
-	// How Onyx refuses a number that it does not know.
-	if failed, ok := errors.AsType[*Error](err); ok && failed.Kind == BadRequest {
+	if failed, ok := errors.AsType[*Error](err); ok && failed.Kind == BadRequest { // how Onyx refuses an unknown number
 		failed.Kind = NotAvailable
 	}
 	return persona, err

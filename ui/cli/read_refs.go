@@ -30,8 +30,7 @@ type reference struct {
 // references reads the arguments: citation numbers of a saved search if there is one, else what was printed or pasted.
 func (a *app) references(arguments []string, from string) (found []reference, err error) {
 	if from == "" {
-		return exslices.CastFunc(arguments,
-			func(argument string) reference { return reference{argument, argument, ""} }), nil
+		return exslices.CastFunc(arguments, func(typed string) reference { return reference{typed, typed, ""} }), nil
 	}
 	var numbers []int
 	for _, argument := range arguments {

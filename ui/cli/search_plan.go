@@ -280,15 +280,16 @@ type filterCheck struct {
 // checkFilters refuses what the server surely does not have, and names the nearest that it has. A source that exists
 // somewhere, though not on this server, is searched: the list is fetched during the search, and annotate adds a note.
 func (a *app) checkFilters(ctx context.Context, c *client.Client, plan []plannedQuery,
-	choice target.Choice) (*filterCheck, error) {
-	if err := resolveAgents(ctx, c, plan); err != nil {
-		return nil, err
+	choice target.Choice) (_ *filterCheck, err error) {
+	for i, query := range plan { // a number that was given is left to the server
+		if plan[i].request.PersonaID, err = c.ResolveAgent(ctx, "", query.agent); err != nil {
+			return nil, err
+		}
 	}
 	if len(choice.Beside()) > 0 { // another profile may have what this server lacks
 		return &filterCheck{}, nil
 	}
 	for _, row := range field.All() {
-		var err error
 		switch given := wanted(plan, row); {
 		case len(given) == 0 || row.ID == field.Source:
 		case row.Listed != "":
@@ -344,8 +345,9 @@ func (f *filterCheck) annotate(ctx context.Context, outcomes []outcome) {
 	if !list.Certain {
 		return
 	}
+	saysSo := func(note wire.Note) bool { return note.Code == wire.NoteSourceEmpty }
 	for i, o := range outcomes {
-		if o.err != nil || slices.ContainsFunc(o.response.Notes, isSourceEmpty) {
+		if o.err != nil || slices.ContainsFunc(o.response.Notes, saysSo) {
 			continue
 		}
 		for _, source := range f.wanted[i] {
@@ -357,8 +359,6 @@ func (f *filterCheck) annotate(ctx context.Context, outcomes []outcome) {
 	}
 }
 
-func isSourceEmpty(note wire.Note) bool { return note.Code == wire.NoteSourceEmpty }
-
 // shortList lists at most 12 values.
 func shortList(values []string) string {
 	const most = 12
@@ -369,16 +369,6 @@ func shortList(values []string) string {
 		return strings.Join(values, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(values[:most], ", "), len(values)-most)
-}
-
-// resolveAgents looks up the agents that queries name. A number that was given is left to the server.
-func resolveAgents(ctx context.Context, c *client.Client, plan []plannedQuery) (err error) {
-	for i, query := range plan {
-		if plan[i].request.PersonaID, err = c.ResolveAgent(ctx, "", query.agent); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // wanted collects the values of a field over all queries.

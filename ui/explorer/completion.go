@@ -223,13 +223,16 @@ func counted(c completion) string {
 	return " " + text.Number(c.count)
 }
 
-// complete takes the first completion, or asks an example question where nothing is typed.
+// complete takes the first completion, or asks the next of the target's example questions where nothing is typed.
 func (m *Model) complete() tea.Cmd {
 	if found := m.completions(); len(found) > 0 {
 		m.box.Complete(found[0].text)
-		return m.queryEdited()
+	} else {
+		examples := m.target.Examples
+		m.box.SetQuery(examples[m.completion.example%len(examples)])
+		m.completion.example++
 	}
-	return m.askExample()
+	return m.queryEdited()
 }
 
 // showsExample reports whether the query is the example question that was asked last.

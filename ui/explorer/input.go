@@ -60,14 +60,6 @@ func (m *Model) jump(citation int) tea.Cmd {
 	return nil
 }
 
-// askExample asks the next of the target's example questions.
-func (m *Model) askExample() tea.Cmd {
-	examples := m.target.Examples
-	m.box.SetQuery(examples[m.completion.example%len(examples)])
-	m.completion.example++
-	return m.queryEdited()
-}
-
 func (m *Model) handleWheel(wheel tea.MouseWheelMsg) {
 	const lines = 3
 	if side := map[tea.MouseButton]int{tea.MouseWheelLeft: -1, tea.MouseWheelRight: 1}[wheel.Button]; side != 0 &&

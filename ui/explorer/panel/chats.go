@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"go.mau.fi/util/exslices"
+
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/theme"
@@ -36,11 +38,8 @@ func (p *Chats) Open(now time.Time) {
 
 // Add appends a page of conversations, the latest first, and records whether older ones exist.
 func (p *Chats) Add(sessions []wire.ChatSession, more bool) {
-	for _, session := range sessions {
-		if !slices.ContainsFunc(p.sessions, func(known wire.ChatSession) bool { return known.ID == session.ID }) {
-			p.sessions = append(p.sessions, session)
-		}
-	}
+	all := append(p.sessions, sessions...)
+	p.sessions = exslices.DeduplicateUnsortedFunc(all, func(s wire.ChatSession) string { return s.ID })
 	p.Of(len(p.sessions))
 	p.more = more && len(sessions) > 0
 	p.doing, p.problem, p.remedy, p.moved = "", "", "", false

@@ -363,13 +363,10 @@ func flag(on bool) int {
 
 // html returns the text in a block of HTML.
 func (r *renderer) html(n *ast.HTMLBlock) string {
-	segments := n.Lines().Sliced(0, n.Lines().Len())
+	segments, raw := n.Lines().Sliced(0, n.Lines().Len()), n.Lines().Value(r.source)
 	if n.HasClosure() {
 		segments = append(slices.Clip(segments), n.ClosureLine)
-	}
-	var raw []byte
-	for i := range segments {
-		raw = append(raw, segments[i].Value(r.source)...)
+		raw = append(raw, n.ClosureLine.Value(r.source)...)
 	}
 	text := withoutTags(string(raw))
 	var shown []string
@@ -442,11 +439,7 @@ func withoutTags(s string) string {
 
 // tag replaces an inline tag by its text.
 func (in inline) tag(parent ast.Node, n *ast.RawHTML) {
-	var raw []byte
-	for i := range n.Segments.Len() {
-		segment := n.Segments.At(i)
-		raw = append(raw, segment.Value(in.source)...)
-	}
+	raw := n.Segments.Value(in.source)
 	var shown strings.Builder
 	if text, length := passage.Tag(string(raw)); length == len(raw) {
 		shown.WriteString(strings.ReplaceAll(text, "\n", in.lineEnd()))

@@ -1,6 +1,8 @@
 package reader
 
 import (
+	"slices"
+	"sort"
 	"strings"
 
 	"quarry/ui/explorer/paint"
@@ -23,12 +25,7 @@ type match struct {
 func (r *Reader) Match() (current, total int) {
 	r.update()
 	r.count()
-	for i, m := range r.matches {
-		if m.matchID == r.current {
-			return i + 1, len(r.matches)
-		}
-	}
-	return 0, len(r.matches)
+	return 1 + slices.IndexFunc(r.matches, func(m match) bool { return m.matchID == r.current }), len(r.matches)
 }
 
 // StepMatch moves to the highlight after the current one, or to the first one on the screen, and from the last to the
@@ -69,10 +66,7 @@ func (r *Reader) startMatch(by int) int {
 	if by < 0 {
 		edge = r.top + r.body
 	}
-	at := 0
-	for at < len(r.matches) && r.matches[at].line < edge {
-		at++
-	}
+	at := sort.Search(len(r.matches), func(i int) bool { return r.matches[i].line >= edge })
 	if by < 0 {
 		at--
 	}

@@ -5,6 +5,8 @@ import (
 	"sort"
 	"strings"
 
+	"go.mau.fi/util/exslices"
+
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/ui/explorer/paint"
@@ -188,14 +190,9 @@ func letters(heading string) string { return text.Letters(passage.Plain(heading)
 
 // crumbsOf returns the source or the outer place of a document, its place in that, and headings.
 func crumbsOf(d Document, headings []string) []string {
-	var parts []string
 	name, below := d.By.Path(d.SearchResult)
-	for _, part := range slices.Concat([]string{name}, below, headings) {
-		if part = clean(part); part != "" {
-			parts = append(parts, part)
-		}
-	}
-	return parts
+	parts := exslices.CastFunc(slices.Concat([]string{name}, below, headings), clean)
+	return slices.DeleteFunc(parts, func(part string) bool { return part == "" })
 }
 
 // crumbLine returns the breadcrumb. Where it is too long, what follows the source is left out: the innermost is the
@@ -278,11 +275,7 @@ func (r *Reader) headingsAbove(at place) []string {
 	if len(above) > 0 && len(named) > 0 {
 		outside = outside[:max(0, len(outside)-max(0, named[0].Level-above[0].Level))]
 	}
-	headings := slices.Clone(outside)
-	for _, h := range above {
-		headings = append(headings, h.Text)
-	}
-	return headings
+	return slices.Concat(outside, exslices.CastFunc(above, func(h Heading) string { return h.Text }))
 }
 
 // parents returns those of a chain of headings that a heading is below.

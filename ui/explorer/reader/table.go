@@ -6,6 +6,7 @@ import (
 
 	"github.com/yuin/goldmark/ast"
 	extast "github.com/yuin/goldmark/extension/ast"
+	"go.mau.fi/util/exslices"
 
 	"quarry/ui/explorer/paint"
 )
@@ -66,10 +67,7 @@ func (t *typesetter) table(table *extast.Table, first, rest []cell) {
 
 // rule sets the line below the head of a table.
 func (t *typesetter) rule(widths []int, rest []cell) {
-	var parts []string
-	for _, width := range widths {
-		parts = append(parts, strings.Repeat("─", width))
-	}
+	parts := exslices.CastFunc(widths, func(width int) string { return strings.Repeat("─", width) })
 	t.emit(rest, t.cells(t.theme.Border.Render(strings.Join(parts, "─┼─"))))
 }
 

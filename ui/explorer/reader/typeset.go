@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+	"unique"
 
 	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/ansi"
@@ -32,8 +33,7 @@ type typesetter struct {
 	latest int    // highest place in the source of the lines
 	grid   *grid  // that is being set
 
-	muted  string            // pen of marks
-	styles map[string]string // each one once
+	muted string // pen of marks
 }
 
 // cell is a grapheme cluster, or a note.
@@ -50,7 +50,7 @@ type cell struct {
 }
 
 func newTypesetter(r *renderer, width int) *typesetter {
-	t := &typesetter{renderer: r, width: width, styles: map[string]string{}}
+	t := &typesetter{renderer: r, width: width}
 	t.muted = t.cells(r.theme.Muted.Render("•"))[0].pen
 	return t
 }
@@ -100,7 +100,7 @@ func (t *typesetter) next(state *cell, s string) (c cell, size int) {
 		}
 	case paint.Style:
 		if len(state.pen) < 256 {
-			state.pen = t.once(state.pen + s[:size])
+			state.pen = unique.Make(state.pen + s[:size]).Value()
 		}
 	case paint.Reset:
 		state.pen = ""
@@ -115,16 +115,6 @@ func (t *typesetter) next(state *cell, s string) (c cell, size int) {
 
 // cells returns a line of styled text that is not in the source.
 func (t *typesetter) cells(s string) []cell { return t.read(s)[0] }
-
-// once returns one string for all equal ones. It does not keep the text that s is a part of in memory.
-func (t *typesetter) once(s string) string {
-	if known, found := t.styles[s]; found {
-		return known
-	}
-	s = strings.Clone(s)
-	t.styles[s] = s
-	return s
-}
 
 // set adds the lines of printed text. The first one begins with first, the others with rest.
 func (t *typesetter) set(printed string, first, rest []cell) {

@@ -304,20 +304,17 @@ func (l *List) HalfPage(delta int) { l.Move(delta * max(1, l.visible/2)) }
 
 // Jump selects the first passage of the document with a citation number. It reports whether there is one.
 func (l *List) Jump(citation int) bool {
-	for i, r := range l.rows {
-		if number := l.items[r.item].CitationID; number != nil && *number == citation {
-			l.selectRow(i)
-			return true
-		}
-	}
-	return false
+	at := slices.IndexFunc(l.rows, func(r row) bool {
+		number := l.items[r.item].CitationID
+		return number != nil && *number == citation
+	})
+	l.selectRow(at)
+	return at >= 0
 }
 
 // SelectIndex selects a passage by its place among the results as they were given. Other numbers change nothing.
 func (l *List) SelectIndex(index int) {
-	if at := slices.IndexFunc(l.rows, func(r row) bool { return r.item == index }); at >= 0 {
-		l.selectRow(at)
-	}
+	l.selectRow(slices.IndexFunc(l.rows, func(r row) bool { return r.item == index }))
 }
 
 // NextOfDocument selects the next passage of the same document, or the one before if direction is -1. It reports

@@ -6,6 +6,7 @@ package setup
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 
 	"quarry/client/wire"
@@ -331,10 +332,8 @@ func (w *Wizard) Tested(found Tested) {
 
 // blamedField is the field to correct after a failed test: what else than the server failed depends on the token.
 func blamedField(steps []Step) int {
-	for _, step := range steps {
-		if step.Mark == Failed && step.Name != StepServer {
-			return tokenField
-		}
+	if slices.ContainsFunc(steps, func(s Step) bool { return s.Mark == Failed && s.Name != StepServer }) {
+		return tokenField
 	}
 	return addressField
 }
