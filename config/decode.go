@@ -91,18 +91,15 @@ func (l *loader) decode(values map[string]any, result any) error {
 }
 
 func decodeErrors(err error) []*mapstructure.DecodeError {
-	var all []*mapstructure.DecodeError
 	switch e := err.(type) {
 	case *mapstructure.DecodeError:
-		return append(all, e)
+		return []*mapstructure.DecodeError{e}
 	case interface{ Unwrap() error }:
 		return decodeErrors(e.Unwrap())
 	case interface{ Unwrap() []error }:
-		for _, one := range e.Unwrap() {
-			all = append(all, decodeErrors(one)...)
-		}
+		return slices.Concat(exslices.CastFunc(e.Unwrap(), decodeErrors)...)
 	}
-	return all
+	return nil
 }
 
 // keyPath turns the name that mapstructure gives a value, such as profiles[work].token, into its key.
@@ -313,11 +310,7 @@ func (t *tree) valuesOf(node *yaml.Node, path string) any {
 		}
 		return values
 	case node.Kind == yaml.SequenceNode:
-		list := []any{}
-		for _, item := range node.Content {
-			list = append(list, t.valuesOf(item, path))
-		}
-		return list
+		return exslices.CastFunc(node.Content, func(item *yaml.Node) any { return t.valuesOf(item, path) })
 	}
 	return node.Value
 }

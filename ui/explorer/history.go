@@ -391,10 +391,9 @@ func (m *Model) countAdded() tea.Cmd {
 	if c == nil || !c.Local() || m.target.Elsewhere {
 		return nil
 	}
-	requests := make([]wire.SearchRequest, 0, len(past.Saved))
-	for _, saved := range past.Saved {
-		requests = append(requests, m.requestOf(strings.TrimSpace(saved.Query)+" ", true).wire)
-	}
+	requests := exslices.CastFunc(past.Saved, func(saved state.Saved) wire.SearchRequest {
+		return m.requestOf(strings.TrimSpace(saved.Query)+" ", true).wire
+	})
 	kind := m.target.Kind
 	return background(m, &m.past.counting, func(ctx context.Context) (found newness, _ error) {
 		found.inSaved = map[string]int{}

@@ -42,9 +42,8 @@ func (m *Model) listing(field picker.Field) (known picker.Listing) {
 			known.Values = exslices.CastFunc(client.OfferedSources(), namedValue)
 		}
 	}
-	for _, counted := range counts {
-		known.Values = append(known.Values, picker.Value{Name: counted.Value})
-	}
+	counted := exslices.CastFunc(counts, func(v wire.FacetValue) picker.Value { return namedValue(v.Value) })
+	known.Values = append(known.Values, counted...)
 	if field.List == nil || field.Name == "tag" { // others exist without documents, too
 		known.Complete = known.Complete || (welcome.exact || field.Name == "source") && !cut
 	}

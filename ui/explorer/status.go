@@ -207,11 +207,8 @@ func elsewhere(results []wire.SearchResult) string {
 	if !matching || len(origins) == 0 {
 		return ""
 	}
-	var counts []string
-	for _, origin := range slices.Sorted(maps.Keys(origins)) {
-		counts = append(counts, text.Number(origins[origin])+" from "+paint.Line(origin))
-	}
-	return strings.Join(counts, " · ")
+	counted := func(origin string) string { return text.Number(origins[origin]) + " from " + paint.Line(origin) }
+	return strings.Join(exslices.CastFunc(slices.Sorted(maps.Keys(origins)), counted), " · ")
 }
 
 // found counts the documents that match, as the line of sources does. Where the list does not lead to all of them, it

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"go.mau.fi/util/exslices"
+
 	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/theme"
@@ -20,11 +22,8 @@ type Dimension struct {
 
 // ByPlace returns the dimension of places, as facets list those of one level.
 func ByPlace(level []wire.FacetValue) Dimension {
-	d := Dimension{field: field.Place}
-	for _, place := range level {
-		d.places = append(d.places, strings.TrimPrefix(place.Value, "/"))
-	}
-	return d
+	places := exslices.CastFunc(level, func(v wire.FacetValue) string { return strings.TrimPrefix(v.Value, "/") })
+	return Dimension{field.Place, places}
 }
 
 // For returns the dimension of a library with these facets: places where one source has more than nine tenths of the

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"go.mau.fi/util/exslices"
+
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/internal/text"
@@ -90,11 +92,7 @@ func (t *times) update(in Input) {
 
 // presets are the spans of the list.
 func (t *times) presets() []span {
-	presets := []span{{}}
-	for _, length := range Lengths() {
-		presets = append(presets, span{within: length})
-	}
-	return presets
+	return append([]span{{}}, exslices.CastFunc(Lengths(), func(length string) span { return span{within: length} })...)
 }
 
 // Lengths returns the spans that are offered, as within: takes them.
@@ -304,11 +302,8 @@ func monthsOf(facets wire.Facets) months {
 			counts[monthOf(start)] += facet.Count
 		}
 	}
-	read := months{undated: max(0, facets.Undated)}
-	for _, month := range slices.Sorted(maps.Keys(counts)) {
-		read.counts = append(read.counts, monthCount{month, counts[month]})
-	}
-	return read
+	counted := func(month int) monthCount { return monthCount{month, counts[month]} }
+	return months{exslices.CastFunc(slices.Sorted(maps.Keys(counts)), counted), max(0, facets.Undated)}
 }
 
 func monthOf(at time.Time) int { return at.UTC().Year()*12 + int(at.UTC().Month()) - 1 }

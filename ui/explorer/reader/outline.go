@@ -35,7 +35,7 @@ func (h Heading) Named(anchor string) bool {
 // body without one. current is the index of the heading of the first text in view.
 func (r *Reader) Headings(outline []wire.OutlineHeading) (headings []Heading, current int) {
 	r.update()
-	known := r.ownHeadings()
+	known := slices.Concat(exslices.CastFunc(r.shownPieces(), (*piece).headings)...) // of the text in the body
 	if len(outline) == 0 {
 		headings = known
 	} else {
@@ -83,15 +83,6 @@ func (r *Reader) GoTo(h Heading) {
 	r.place = place{piece: h.piece, from: h.from}
 	r.changed()
 	r.update()
-}
-
-// ownHeadings returns the headings of the text in the body.
-func (r *Reader) ownHeadings() []Heading {
-	var headings []Heading
-	for _, p := range r.shownPieces() {
-		headings = append(headings, p.headings()...)
-	}
-	return headings
 }
 
 // headings returns the headings in the text of a piece.
