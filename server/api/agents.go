@@ -340,7 +340,7 @@ func (c *call) attachedTo(agents []directory.Agent) (of func(directory.Agent) []
 	seen, edge, files := map[string]index.Stored{}, edge{}, !isListener(c.ctx)
 	if slices.ContainsFunc(agents, func(a directory.Agent) bool { return len(a.Documents) > 0 }) {
 		check(c.read(func(snapshot index.Snapshot) error {
-			edge, seen = must(c.edge(snapshot)), c.attachedDocuments(snapshot, agents)
+			edge, seen = c.edge(snapshot), c.attachedDocuments(snapshot, agents)
 			return nil
 		}))
 	}

@@ -167,7 +167,7 @@ func routes() []route {
 		noBody("GET /auth/type", open, authType),
 		noBody("GET /me", identity, me, func(r *route) { r.denied = detailed(http.StatusForbidden, "Unauthorized") }),
 
-		withBody("POST /search", search, responding(searchLibrary), large, withTimeout(searchTimeout), rateLimited),
+		withBody("POST /search", search, searchLibrary, large, withTimeout(searchTimeout), rateLimited),
 		sandboxRoute(),
 		noBody("GET /search/suggest", search, suggest),
 		noBody("GET /search/facets", search, facets),

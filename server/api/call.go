@@ -25,13 +25,8 @@ type call struct {
 // written anything.
 type responder func(c *call) any
 
-// responding returns the responder of a function that returns its error, because it notes how the request ends.
-func responding(do func(*call) (any, error)) responder {
-	return func(c *call) any { return must(do(c)) }
-}
-
 // abort ends a request with an error, which ended returns: responders, and what they alone call, need no checks behind
-// each step. A function whose caller does something about its error, as streams and audits do, returns it.
+// each step. A function whose caller does something about its error, or that another goroutine calls, returns it.
 func abort(err error) { panic(aborted{err}) }
 
 type aborted struct{ error }
@@ -49,8 +44,8 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-// ended returns what a responder does, or the error that it aborted the request with.
-func ended(respond responder, c *call) (value any, err error) {
+// ended runs a part of a request, and returns the error that it was aborted with.
+func ended(do func()) (err error) {
 	defer func() {
 		switch cause := recover().(type) {
 		case nil:
@@ -60,7 +55,8 @@ func ended(respond responder, c *call) (value any, err error) {
 			panic(cause)
 		}
 	}()
-	return respond(c), nil
+	do()
+	return nil
 }
 
 // fieldReader reads the fields of a request.
@@ -104,7 +100,8 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, route route, who
 	if route.read != nil {
 		c.fields = route.read(r)
 	}
-	value, err := ended(route.respond, c)
+	var value any
+	err := ended(func() { value = route.respond(c) })
 	if err == nil && route.syncs {
 		err = s.SyncConnectors(c.ctx, who.Tenant)
 	}

@@ -32,7 +32,7 @@ const (
 func chatRoutes() []route {
 	const read, write = directory.PermissionReadChat, directory.PermissionWriteChat
 	return []route{
-		withBody("POST /chat/send-chat-message", write, responding(sendMessage), changes, rateLimited,
+		withBody("POST /chat/send-chat-message", write, sendMessage, changes, rateLimited,
 			withTimeout(askTimeout), upTo(maxChat)),
 		noBody("GET /chat/get-user-chat-sessions", read, chatSessions),
 		noBody("GET /chat/get-chat-session/{id}", read, chatSession),
@@ -74,13 +74,16 @@ type turn struct {
 
 // sendMessage answers POST /chat/send-chat-message: it searches like POST /search for the same question, or reads the
 // passages that the question names, and a model answers from them.
-func sendMessage(c *call) (_ any, err error) {
+func sendMessage(c *call) (answer any) {
 	t := &turn{call: c, audit: c.startAudit(), started: time.Now(), record: newRecording()}
 	t.audit.kind = kindAnswer
-	defer func() { t.audit.end(err) }()
-	if t.request, err = decodeChat(c.fields); err != nil {
-		return nil, err
-	}
+	t.audit.of(func() { answer = t.respond() })
+	return answer
+}
+
+func (t *turn) respond() any {
+	c := t.call
+	t.request = must(decodeChat(c.fields))
 	whole, release := c.ctx, func() {}
 	if t.request.Stream {
 		whole, release = detached(whole)
@@ -89,8 +92,9 @@ func sendMessage(c *call) (_ any, err error) {
 	defer release()
 	ctx, cancel := context.WithCancelCause(whole)
 	defer cancel(nil)
-	if err := t.begin(); err != nil {
-		return written{}, t.refuse(err)
+	if err := ended(t.begin); err != nil {
+		check(t.refuse(err))
+		return written{}
 	}
 	running := *c
 	running.ctx, t.call = ctx, &running
@@ -98,13 +102,13 @@ func sendMessage(c *call) (_ any, err error) {
 	defer t.record.end()
 	defer t.watch(cancel)()
 	defer t.watchReaders(c.ctx, cancel)()
-	failure := t.run()
+	failure := ended(t.run)
 	t.keep(failure)
 	if !t.request.Stream {
 		if c.ctx.Err() == context.Canceled {
-			return nil, c.ctx.Err()
+			abort(c.ctx.Err())
 		}
-		return asJSON(t.whole())
+		return must(asJSON(t.whole()))
 	}
 	switch {
 	case failure == nil:
@@ -114,87 +118,74 @@ func sendMessage(c *call) (_ any, err error) {
 	case t.failed != nil:
 		t.line(t.failed)
 	}
-	return written{}, nil
+	return written{}
 }
 
 // begin checks the request and stores the question.
-func (t *turn) begin() (err error) {
-	if err := t.prepare(); err != nil {
-		return err
-	}
+func (t *turn) begin() {
+	t.prepare()
 	question := chat.Message{ID: t.questionID, Parent: t.parent(),
 		Text: firstRunes(t.request.Message, wire.MaxChatRunes), Files: t.named}
+	var err error
 	t.questionID, t.answer.ID, err = t.store.Begin(t.ctx, t.session, t.isNew, question)
-	return sessionRefused(err)
+	check(sessionRefused(err))
 }
 
 // prepare finds the session, checks the request against the caller's rights, and completes it.
-func (t *turn) prepare() (err error) {
+func (t *turn) prepare() {
 	if t.request.mocked {
-		return message("mock_llm_response can only be used when INTEGRATION_TESTS_MODE=true")
+		abort(message("mock_llm_response can only be used when INTEGRATION_TESTS_MODE=true"))
 	}
 	if id := t.request.forced; id != nil && *id != searchToolID {
-		return message(fmt.Sprintf("Forced tool %d not found in tools", *id))
+		abort(message(fmt.Sprintf("Forced tool %d not found in tools", *id)))
 	}
-	if err := t.findSession(); err != nil {
-		return err
-	}
+	t.findSession()
 	if strings.TrimSpace(t.request.Message) == "" {
-		return invalid(problem{kind: "string_too_short", where: []any{"body", "message"},
-			text: "String should have at least 1 character"})
+		abort(invalid(problem{kind: "string_too_short", where: []any{"body", "message"},
+			text: "String should have at least 1 character"}))
 	}
 	search := t.request.search(t.session.PersonaID)
 	search.MessageHistory = chat.Conversation(t.history, search.Query)
 	search.Stream = true // to receive the queries before the results
 	t.audit.request, t.audit.secret = search, t.session.Incognito
-	if t.prepared, err = t.call.prepare(search); err != nil {
-		return err
-	}
+	t.prepared = t.call.prepare(search)
 	if t.prepared.Model == nil {
-		return noModel()
+		abort(noModel())
 	}
-	if t.prepared.Model, t.audit.meter, err = t.metered(t.prepared.Model, search); err != nil {
-		return err
-	}
+	var err error
+	t.prepared.Model, t.audit.meter, err = t.metered(t.prepared.Model, search)
+	check(err)
 	t.byVector(&t.prepared, t.audit.meter)
 	t.answer.Model = t.prepared.Model.Name()
 	if t.session.PersonaID != 0 {
-		t.agent, err = t.call.agent(t.session.PersonaID)
+		t.agent = must(t.call.agent(t.session.PersonaID))
 	}
-	if err == nil {
-		t.files, t.named, err = t.attached(t.agent.Files, t.request.FileDescriptors, t.history)
-	}
+	t.files, t.named = t.attached(t.agent.Files, t.request.FileDescriptors, t.history)
 	if t.store == nil {
 		t.store = t.keeper(t.session)
 	}
-	return err
 }
 
 // findSession reads the session of the request with its messages, or creates a new one.
-func (t *turn) findSession() (err error) {
+func (t *turn) findSession() {
 	if t.request.ChatSessionID == "" {
 		t.isNew = true
-		t.session, err = t.newSession(*cmp.Or(t.request.ChatSessionInfo, &wire.ChatSessionInfo{}))
-		return err
+		t.session = t.newSession(*cmp.Or(t.request.ChatSessionInfo, &wire.ChatSessionInfo{}))
+		return
 	}
+	var err error
 	t.store, t.session, err = t.ownSession(t.request.ChatSessionID)
-	if err != nil {
-		return err
-	}
-	messages, err := t.store.Messages(t.ctx, t.session.ID)
-	if err != nil {
-		return err
-	}
-	t.history, err = chat.Thread(messages, t.request.parent)
+	check(err)
+	t.history, err = chat.Thread(must(t.store.Messages(t.ctx, t.session.ID)), t.request.parent)
 	if errors.Is(err, chat.ErrNotFound) {
-		return detailed(http.StatusNotFound, "Chat message not found")
+		err = detailed(http.StatusNotFound, "Chat message not found")
 	}
+	check(err)
 	if last := len(t.history) - 1; last >= 0 && t.history[last].Type == chat.TypeUser { // it is answered once more
 		asked := t.history[last]
 		t.questionID, t.history = asked.ID, t.history[:last]
 		t.request.Message, t.request.FileDescriptors = asked.Text, asked.Files
 	}
-	return err
 }
 
 // parent is the message that the question follows; 0 for none.
@@ -206,7 +197,7 @@ func (t *turn) parent() int {
 }
 
 // run searches and answers, and streams each step.
-func (t *turn) run() error {
+func (t *turn) run() {
 	if t.isNew {
 		t.line(wire.MadeChatSession{ID: t.session.ID, Incognito: t.session.Incognito})
 	}
@@ -216,10 +207,7 @@ func (t *turn) run() error {
 	}{t.questionID, t.answer.ID})
 	defer t.sendHeartbeats()()
 	t.send(chat.SearchStart())
-	response, err := t.passages()
-	if err != nil {
-		return err
-	}
+	response := t.passages()
 	t.audit.answered(response)
 	t.answer.Documents, t.evidence = chat.Documents(response.Results), response.LLMFacingText
 	t.send(chat.SearchDocuments(t.answer.Documents))
@@ -233,12 +221,9 @@ func (t *turn) run() error {
 		Instructions:     strings.TrimSpace(t.agent.SystemPrompt + "\n\n" + t.agent.TaskPrompt),
 		WithoutCitations: !t.request.IncludeCitations,
 	}
-	if err := chat.Answer(t.ctx, t.prepared.Model, question, response.Results, t.sendPieces(response)); err != nil {
-		return err
-	}
+	check(chat.Answer(t.ctx, t.prepared.Model, question, response.Results, t.sendPieces(response)))
 	t.send(chat.SectionEnd())
 	t.audit.whole = true
-	return nil
 }
 
 // today is the date in the instructions to the model; zero for an agent without.
@@ -265,29 +250,22 @@ func (t *turn) sendPieces(response *wire.SearchResponse) func(chat.Piece) {
 }
 
 // passages returns what is answered from: the passages that the question names, without a search, or else those found.
-func (t *turn) passages() (response *wire.SearchResponse, err error) {
+func (t *turn) passages() (response *wire.SearchResponse) {
 	if len(t.request.Refs) == 0 {
 		return t.search()
 	}
-	err = t.read(func(snapshot index.Snapshot) error {
-		edge, err := t.cross(snapshot, &t.prepared)
-		if err != nil {
-			return err
-		}
-		refs := slices.Clone(t.request.Refs)
-		if err := edge.storeAll(refs); err != nil {
-			return err
-		}
-		if response, err = pipeline.Passages(t.ctx, snapshot, t.prepared, refs); err == nil {
-			edge.narrow(response)
-		}
-		return err
-	})
-	return response, err
+	check(t.read(func(snapshot index.Snapshot) error {
+		edge, refs := t.cross(snapshot, &t.prepared), slices.Clone(t.request.Refs)
+		edge.storeAll(refs)
+		response = must(pipeline.Passages(t.ctx, snapshot, t.prepared, refs))
+		edge.narrow(response)
+		return nil
+	}))
+	return response
 }
 
 // search is the search of POST /search. The queries are sent once, before passages are selected.
-func (t *turn) search() (response *wire.SearchResponse, err error) {
+func (t *turn) search() (response *wire.SearchResponse) {
 	sent := false
 	send := func(known *wire.SearchResponse) {
 		if sent || known == nil {
@@ -300,28 +278,21 @@ func (t *turn) search() (response *wire.SearchResponse, err error) {
 		}
 	}
 	var provisional *wire.SearchResponse
-	err = t.read(func(snapshot index.Snapshot) error {
-		edge, err := t.cross(snapshot, &t.prepared)
-		if err != nil {
-			return err
-		}
-		response, err = pipeline.Run(t.ctx, snapshot, t.prepared, func(event wire.SearchEvent) {
+	check(t.read(func(snapshot index.Snapshot) error {
+		edge := t.cross(snapshot, &t.prepared)
+		response = must(pipeline.Run(t.ctx, snapshot, t.prepared, func(event wire.SearchEvent) {
 			switch {
 			case event.Type == wire.EventProvisional:
 				provisional = event.Response
 			case event.Type == wire.EventStage && event.Name == "select" && event.State == "start":
 				send(provisional)
 			}
-		})
-		if err == nil {
-			edge.narrow(response)
-		}
-		return err
-	})
-	if err == nil {
-		send(response)
-	}
-	return response, err
+		}))
+		edge.narrow(response)
+		return nil
+	}))
+	send(response)
+	return response
 }
 
 // queryTexts returns the distinct queries by descending weight.

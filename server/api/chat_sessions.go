@@ -52,22 +52,22 @@ func (c *call) findSession(id string) (*chat.Store, chat.Session, error) {
 }
 
 // newSession returns a session that is not stored yet.
-func (c *call) newSession(info wire.ChatSessionInfo) (chat.Session, error) {
+func (c *call) newSession(info wire.ChatSessionInfo) chat.Session {
 	session := chat.NewSession(chatUser(c.who), c.Now())
 	session.PersonaID, session.Name, session.Incognito = info.PersonaID, info.Description, info.Incognito
 	if info.ProjectID != nil {
-		return session, detailed(http.StatusNotFound, "Project not found")
+		abort(detailed(http.StatusNotFound, "Project not found"))
 	}
 	if info.Incognito && info.IncognitoID != "" {
 		session.ID = info.IncognitoID
 		switch _, _, err := c.findSession(session.ID); {
 		case err == nil:
-			return session, sessionRefused(chat.ErrExists)
+			abort(sessionRefused(chat.ErrExists))
 		case !errors.Is(err, chat.ErrNotFound):
-			return session, err
+			abort(err)
 		}
 	}
-	return session, nil
+	return session
 }
 
 // keeper returns the store of a new session.
@@ -240,7 +240,7 @@ func createChatSession(c *call) any {
 		err = detailed(http.StatusForbidden, noPersona(info.PersonaID))
 	}
 	check(err)
-	session := must(c.newSession(info))
+	session := c.newSession(info)
 	check(sessionRefused(c.keeper(session).Add(c.ctx, session)))
 	return wire.MadeChatSession{ID: session.ID, Incognito: session.Incognito}
 }
@@ -264,7 +264,7 @@ func renameChatSession(c *call) any {
 
 func (c *call) findName(store *chat.Store, session chat.Session) string {
 	messages := must(store.Messages(c.ctx, session.ID))
-	model, _, err := c.metered(must(c.model(wire.SearchRequest{}, [2]string{})), wire.SearchRequest{})
+	model, _, err := c.metered(c.model(wire.SearchRequest{}, [2]string{}), wire.SearchRequest{})
 	if err != nil {
 		model = nil // naming must not fail because of the budget
 	}

@@ -21,11 +21,8 @@ const maxLinked = 50
 // cited returns the document that a caller names by its id, its address or a citation, and the passage at the
 // citation's line or page: nil if it has none. What the caller may not see is the same 404 as what does not exist.
 func (e edge) cited(sent string) (document index.Stored, passage *int, err error) {
-	id, err := e.stored(sent)
-	if err == nil {
-		document, err = stored(e.ctx, e.snapshot, id, e.access)
-	}
-	if statusOf(err) != http.StatusNotFound {
+	id := e.stored(sent)
+	if document, err = stored(e.ctx, e.snapshot, id, e.access); statusOf(err) != http.StatusNotFound {
 		return document, nil, err
 	}
 	address := cmp.Or(messageIn(sent), sent)

@@ -9,7 +9,6 @@ import (
 
 	"quarry/client/field"
 	"quarry/client/wire"
-	"quarry/internal/text"
 	"quarry/server/directory"
 	"quarry/server/index"
 	"quarry/server/ingest"
@@ -95,25 +94,16 @@ func writePosted(ctx context.Context, documents index.Index, batch index.Batch) 
 
 // post stores a document for a pair. It then reads the pair again, because SyncConnectors may have missed the document
 // if the pair was changed in the meantime.
-func (c *call) post(document index.Document, pairID int) (written index.Written, err error) {
-	pair, err := c.directory.CCPair(pairID)
-	if err != nil {
-		return written, err
-	}
-	documents, err := c.Index(c.ctx, c.who.Tenant, true)
-	if err != nil {
-		return written, err
-	}
+func (c *call) post(document index.Document, pairID int) (written index.Written) {
+	pair := must(c.directory.CCPair(pairID))
+	documents := must(c.Index(c.ctx, c.who.Tenant, true))
 	own := document.Access
 	for first := true; ; first = false {
 		document.Origin, document.Sets, document.Access = pair.Origin(), pair.Sets, own
 		if terms, decided := pair.Terms(); decided {
 			document.Access = terms
 		}
-		now, err := writePosted(c.ctx, documents, index.Batch{Upsert: []index.Document{document}, Owns: ownedByPosts})
-		if err != nil {
-			return written, err
-		}
+		now := must(writePosted(c.ctx, documents, index.Batch{Upsert: []index.Document{document}, Owns: ownedByPosts}))
 		if first {
 			written = now
 		}
@@ -122,23 +112,13 @@ func (c *call) post(document index.Document, pairID int) (written index.Written,
 			_, gone := writePosted(c.ctx, documents, index.Batch{
 				Delete: []string{document.ID}, Cursors: ingest.RefillCursors(), Owns: ownedBy(pair),
 			})
-			return written, errors.Join(err, gone)
+			abort(errors.Join(err, gone))
 		}
-		if err != nil || again.Revision == pair.Revision {
-			return written, err
+		if check(err); again.Revision == pair.Revision {
+			return written
 		}
 		pair = again
 	}
-}
-
-// removeDocumentSet removes a document set, but not its documents. A set with added files is refused: the next sync
-// would create it again.
-func (c *call) removeDocumentSet(name string) error {
-	if added := c.addedTo(name); added > 0 {
-		return directory.InputError{Reason: fmt.Sprintf("document set %q contains %s of the local library; to remove "+
-			"the documents and the set, run quarry remove --set", name, text.Count(added, "document"))}
-	}
-	return c.directory.RemoveDocumentSet(name)
 }
 
 // addedTo counts the documents of a set that do not come from a connector.
@@ -168,7 +148,7 @@ func postDocument(c *call) any {
 			text: "Value error, " + err.Error()}))
 	}
 	c.refuseTaken(document.ID)
-	written := must(c.store(document, posted.ExternalAccess != nil, connector))
+	written := c.store(document, posted.ExternalAccess != nil, connector)
 	c.Changed(c.who.Tenant)
 	return wire.IngestionResponse{DocumentID: document.ID, AlreadyExisted: written.Added == 0}
 }
@@ -177,7 +157,7 @@ func postDocument(c *call) any {
 // document of a file, or as a short ref.
 func (c *call) refuseTaken(id string) {
 	check(c.read(func(snapshot index.Snapshot) error {
-		edge := must(c.edge(snapshot))
+		edge := c.edge(snapshot)
 		edge.access = index.Everything()
 		public, _ := edge.names.Stored(id)
 		ofPublic, _, _ := wire.SplitRef(public)
@@ -251,18 +231,15 @@ func removeIngested(c *call) any {
 
 // store writes a posted document. Without a connector the document's own access applies, or it is public. A document of
 // a synced connector that names nobody is visible to nobody.
-func (c *call) store(document index.Document, hasAccess bool, connector *int) (index.Written, error) {
+func (c *call) store(document index.Document, hasAccess bool, connector *int) index.Written {
 	if connector != nil {
 		if !hasAccess {
 			document.Access = []string{}
 		}
 		return c.post(document, *connector)
 	}
-	documents, err := c.Index(c.ctx, c.who.Tenant, true)
-	if err != nil {
-		return index.Written{}, err
-	}
-	return writePosted(c.ctx, documents, index.Batch{Upsert: []index.Document{document}, Owns: ownedByPosts})
+	documents := must(c.Index(c.ctx, c.who.Tenant, true))
+	return must(writePosted(c.ctx, documents, index.Batch{Upsert: []index.Document{document}, Owns: ownedByPosts}))
 }
 
 // decodeDocument reads the document of an ingestion request.

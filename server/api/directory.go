@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 	"quarry/server/directory"
 )
 
@@ -82,11 +83,11 @@ func addPair(c *call) any {
 	check(c.failure())
 	id, made, err := c.directory.AddCCPair(request)
 	check(err)
-	text := "Created new association between connector and credential"
+	message := "Created new association between connector and credential"
 	if !made {
-		text = "The connector already has this credential"
+		message = "The connector already has this credential"
 	}
-	return wire.PairResponse{Success: made, Message: text, Data: id}
+	return wire.PairResponse{Success: made, Message: message, Data: id}
 }
 
 // summaries describes the known pairs with these ids.
@@ -141,9 +142,15 @@ func changeDocumentSet(c *call) any {
 	return nil
 }
 
-// deleteDocumentSet answers DELETE /manage/admin/document-set/{id}.
+// deleteDocumentSet answers DELETE /manage/admin/document-set/{id}. It does not remove the documents. A set with added
+// files is refused: the next sync would create it again.
 func deleteDocumentSet(c *call, id int) any {
-	err := c.removeDocumentSet(c.setNumbered(id).Name)
+	name := c.setNumbered(id).Name
+	if added := c.addedTo(name); added > 0 {
+		abort(coded("VALIDATION_ERROR", "document set %q contains %s of the local library; to remove "+
+			"the documents and the set, run quarry remove --set", name, text.Count(added, "document")))
+	}
+	err := c.directory.RemoveDocumentSet(name)
 	if refused, ok := errors.AsType[directory.InputError](err); ok {
 		err = coded("VALIDATION_ERROR", "%s", refused.Reason)
 	}

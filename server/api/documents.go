@@ -26,7 +26,7 @@ func (f *fields) documentID() string { return f.requireText("document_id", 1, ma
 // also says the passage.
 func (c *call) viewDocument(named string, do func(edge, index.Stored, *int) any) any {
 	return c.view(func(snapshot index.Snapshot) any {
-		edge := must(c.edge(snapshot))
+		edge := c.edge(snapshot)
 		document, passage, err := edge.cited(named)
 		check(err)
 		return do(edge, document, passage)
@@ -134,7 +134,8 @@ func documentSize(c *call) any {
 
 // chunkInfo answers GET /document/chunk-info: one chunk. A document that is not found is a chunk that is not.
 func chunkInfo(c *call) any {
-	info, err := ended(viewChunk, c)
+	var info any
+	err := ended(func() { info = viewChunk(c) })
 	if statusOf(err) == http.StatusNotFound {
 		err = detailed(http.StatusNotFound, chunkNotFound)
 	}

@@ -31,22 +31,17 @@ type versionedNames struct {
 }
 
 // edge returns the edge of a request that reads a snapshot of the caller's library.
-func (c *call) edge(snapshot index.Snapshot) (edge, error) {
-	documents, err := c.Index(c.ctx, c.who.Tenant, false)
-	if err != nil {
-		return edge{}, err
-	}
+func (c *call) edge(snapshot index.Snapshot) edge {
+	documents := must(c.Index(c.ctx, c.who.Tenant, false))
 	e := edge{ctx: c.ctx, owner: !isListener(c.ctx), documents: documents, snapshot: snapshot, access: c.who.Access()}
 	version := snapshot.Version()
 	if known, ok := c.names.Load(c.who.Tenant); ok && known.(versionedNames).version == version {
 		e.names = known.(versionedNames).names
-		return e, nil
+		return e
 	}
-	if e.names, err = ingest.LoadNames(c.ctx, documents); err != nil {
-		return edge{}, err
-	}
+	e.names = must(ingest.LoadNames(c.ctx, documents))
 	c.names.Store(c.who.Tenant, versionedNames{version, e.names})
-	return e, nil
+	return e
 }
 
 // id returns the id or ref of a document for the caller.
@@ -59,31 +54,31 @@ func (e edge) id(stored string) string {
 
 // stored returns the stored form of an id or ref that the caller sent. An id that exists as it is wins, then a public
 // one, then a short one. What the caller may not see is treated like what does not exist.
-func (e edge) stored(sent string) (string, error) {
+func (e edge) stored(sent string) string {
 	public, isPublic := e.names.Stored(sent)
 	hash, rest, isShort := wire.SplitShort(sent)
 	if !isPublic && !isShort {
-		return sent, nil
+		return sent
 	}
 	id, _, _ := wire.SplitRef(sent)
 	publicID, _, _ := wire.SplitRef(public)
-	found, err := e.snapshot.Documents(e.ctx, []string{sent, id, public, publicID}, e.access)
+	found := must(e.snapshot.Documents(e.ctx, []string{sent, id, public, publicID}, e.access))
 	switch {
-	case err != nil || len(found) > 0 && (found[0].ID == sent || found[0].ID == id):
-		return sent, err
+	case len(found) > 0 && (found[0].ID == sent || found[0].ID == id):
+		return sent
 	case len(found) > 0 || !isShort:
-		return public, nil
+		return public
 	}
-	hashes, err := e.hashes(hash)
-	if err != nil || len(hashes) == 0 {
-		return public, err
+	hashes := must(e.hashes(hash))
+	if len(hashes) == 0 {
+		return public
 	}
 	ids := slices.Sorted(maps.Keys(hashes))
 	if len(ids) > 1 {
-		return "", coded("INVALID_INPUT", "%s begins the short refs of several documents: %s",
-			hash, strings.Join(mapped(ids, e.id), ", "))
+		abort(coded("INVALID_INPUT", "%s begins the short refs of several documents: %s",
+			hash, strings.Join(mapped(ids, e.id), ", ")))
 	}
-	return ids[0] + rest, nil
+	return ids[0] + rest
 }
 
 // hashes returns the hashes that begin with a text, by the ids of their documents, which the caller may see.
@@ -121,17 +116,19 @@ func (e edge) shortRef(id string, chunk int) string {
 }
 
 // storeAll puts the stored form in the place of ids or refs that the caller sent.
-func (e edge) storeAll(sent []string) (err error) {
-	for i := 0; i < len(sent) && err == nil; i++ {
-		sent[i], err = e.stored(sent[i])
+func (e edge) storeAll(sent []string) {
+	for i, id := range sent {
+		sent[i] = e.stored(id)
 	}
-	return err
 }
 
 // storeIDs puts the stored form in the place of ids that a caller sent.
 func (c *call) storeIDs(ids []string) {
 	if len(ids) > 0 {
-		check(c.read(func(snapshot index.Snapshot) error { return must(c.edge(snapshot)).storeAll(ids) }))
+		check(c.read(func(snapshot index.Snapshot) error {
+			c.edge(snapshot).storeAll(ids)
+			return nil
+		}))
 	}
 }
 

@@ -213,7 +213,7 @@ func downloadFile(c *call) any {
 
 // attached reads the files of a question, and those of its agent and of earlier messages that still exist.
 func (c *call) attached(agent []directory.File, asked []wire.ChatFile, history []chat.Message) (
-	files []chat.File, named []wire.ChatFile, err error) {
+	files []chat.File, named []wire.ChatFile) {
 	wanted := append([]wire.ChatFile{}, asked...)
 	for _, m := range history {
 		wanted = append(wanted, m.Files...)
@@ -224,7 +224,7 @@ func (c *call) attached(agent []directory.File, asked []wire.ChatFile, history [
 		case err == nil:
 			files, read[one.ID] = append(files, file), true
 		case !errors.Is(err, chat.ErrNotFound):
-			return nil, nil, err
+			abort(err)
 		}
 	}
 	for i, one := range wanted {
@@ -237,15 +237,15 @@ func (c *call) attached(agent []directory.File, asked []wire.ChatFile, history [
 		case err == nil:
 			files = append(files, file)
 		case !errors.Is(err, chat.ErrNotFound):
-			return nil, nil, err
+			abort(err)
 		case i < len(asked):
-			return nil, nil, coded("NOT_FOUND", "File %s not found", quoted(clip(one.ID)))
+			abort(coded("NOT_FOUND", "File %s not found", quoted(clip(one.ID))))
 		}
 		if err == nil && i < len(asked) {
 			named = append(named, wire.ChatFile{ID: file.ID, Type: file.Type, Name: file.Name, UserFileID: file.ID})
 		}
 	}
-	return files, named, nil
+	return files, named
 }
 
 // chatFiles reads file_descriptors.

@@ -195,6 +195,14 @@ func (a *audit) answered(response *wire.SearchResponse) {
 // complete reports whether the whole answer was sent before the caller disconnected.
 func (a *audit) complete() bool { return a.whole || a.kind == kindSearch && a.stages != nil }
 
+// of runs a search or question, and audits how it ends.
+func (a *audit) of(do func()) {
+	var err error
+	defer func() { a.end(err) }()
+	err = ended(do)
+	check(err)
+}
+
 // end writes the log line, which never contains a token.
 func (a *audit) end(err error) {
 	if a.who.Owner {

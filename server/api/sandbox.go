@@ -38,7 +38,7 @@ func sandboxSearch(c *call) any {
 	if err == nil {
 		inner := *c
 		inner.fields = objectFields(mustJSON(request))
-		answer, err = searchLibrary(&inner)
+		err = ended(func() { answer = searchLibrary(&inner) })
 	}
 	if f, _ := explain(err, false); err != nil && f.status == http.StatusUnprocessableEntity {
 		err = coded("INVALID_REQUEST", "%s", f.detail)

@@ -18,41 +18,30 @@ import (
 )
 
 // searchLibrary answers POST /search, at once or as a stream.
-func searchLibrary(c *call) (_ any, err error) {
+func searchLibrary(c *call) (answer any) {
 	audit := c.startAudit()
-	defer func() { audit.end(err) }()
-	request, err := searchRequest(c.fields)
-	if err != nil {
-		return nil, err
-	}
+	audit.of(func() { answer = c.runSearch(audit) })
+	return answer
+}
+
+// runSearch returns the answer, which is written when the snapshot is closed and the slot is free: a slow reader blocks
+// nothing.
+func (c *call) runSearch(audit *audit) any {
+	request := must(searchRequest(c.fields))
 	audit.request = request
-	prepared, err := c.prepare(request)
-	if err != nil {
-		return nil, err
-	}
+	prepared := c.prepare(request)
+	var err error
 	prepared.Model, audit.meter, err = c.metered(prepared.Model, request)
 	if errors.Is(err, llm.ErrUncounted) {
 		prepared.NoModelReason, err = err.Error(), nil
 	}
-	if err != nil {
-		return nil, err
-	}
+	check(err)
 	c.byVector(&prepared, audit.meter)
-	visible, err := c.visibleSets()
-	if err != nil {
-		return nil, err
-	}
-	done, err := c.slots.acquireFor(c.ctx, prepared)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
+	visible := c.visibleSets()
+	defer must(c.slots.acquireFor(c.ctx, prepared))()
 	var response *wire.SearchResponse
 	err = c.read(func(snapshot index.Snapshot) (err error) {
-		edge, err := c.cross(snapshot, &prepared)
-		if err != nil {
-			return err
-		}
+		edge := c.cross(snapshot, &prepared)
 		if request.Stream {
 			return c.stream(snapshot, prepared, func(response *wire.SearchResponse) {
 				visible.narrow(response)
@@ -67,39 +56,25 @@ func searchLibrary(c *call) (_ any, err error) {
 	if request.SimilarTo != "" && errors.Is(err, fault.ErrNotFound) {
 		err = detailed(http.StatusNotFound, documentNotFound)
 	}
-	if err != nil || response == nil {
-		return written{}, err
+	check(err)
+	if response == nil {
+		return written{}
 	}
 	audit.answered(response)
 	visible.narrow(response)
-	return response, nil // written when the snapshot is closed and the slot is free: a slow reader blocks nothing
+	return response
 }
 
 // cross completes a search with what the library that it reads says: the names of its documents, and its sources.
-func (c *call) cross(snapshot index.Snapshot, prepared *pipeline.Request) (edge, error) {
-	edge, err := c.edge(snapshot)
-	if err != nil {
-		return edge, err
-	}
+func (c *call) cross(snapshot index.Snapshot, prepared *pipeline.Request) edge {
+	edge := c.edge(snapshot)
 	prepared.Name = edge.names.Public
-	similar := &prepared.Search.SimilarTo
-	if *similar, err = edge.stored(*similar); err != nil {
-		return edge, err
+	prepared.Search.SimilarTo = edge.stored(prepared.Search.SimilarTo)
+	if prepared.Model != nil && !prepared.Search.Instant && len(prepared.Search.Sources) != 1 { // it may choose some
+		counts := must(snapshot.Facets(c.ctx, index.Filter{Access: prepared.Access}))
+		prepared.Sources = sourcesIn(counts.Values[field.Source])
 	}
-	return edge, findSources(c.ctx, snapshot, prepared)
-}
-
-// findSources lists the sources that a model may limit the search to, if the search uses a model.
-func findSources(ctx context.Context, snapshot index.Snapshot, prepared *pipeline.Request) error {
-	if prepared.Model == nil || prepared.Search.Instant || len(prepared.Search.Sources) == 1 {
-		return nil
-	}
-	counts, err := snapshot.Facets(ctx, index.Filter{Access: prepared.Access})
-	if err != nil {
-		return err
-	}
-	prepared.Sources = sourcesIn(counts.Values[field.Source])
-	return nil
+	return edge
 }
 
 // stream sends the pipeline's events, and at the end exactly one event with the response or the error.
@@ -137,7 +112,7 @@ func (c *call) stream(snapshot index.Snapshot, prepared pipeline.Request, narrow
 }
 
 // prepare checks a request against the caller's rights, and adds the agent's scope.
-func (c *call) prepare(request wire.SearchRequest) (pipeline.Request, error) {
+func (c *call) prepare(request wire.SearchRequest) pipeline.Request {
 	prepared := pipeline.Request{Search: request, Access: c.who.Access(), Now: c.Now(), FileLinks: !isListener(c.ctx),
 		Cache: c.cache, Caller: c.who.Tenant + "/" + chatUser(c.who)}
 	if !isListener(c.ctx) && !c.Empty {
@@ -147,26 +122,18 @@ func (c *call) prepare(request wire.SearchRequest) (pipeline.Request, error) {
 		prepared.Federated = c.Federated
 	}
 	if prepared.Federated == nil { // the federated servers may know the sets
-		if err := c.checkSets(slices.Concat(request.DocumentSets, request.ExcludeFilters.DocumentSets)); err != nil {
-			return prepared, err
-		}
+		c.checkSets(slices.Concat(request.DocumentSets, request.ExcludeFilters.DocumentSets))
 	}
 	var own [2]string // the agent's provider and model
 	if id := request.PersonaID; id != nil && *id != 0 {
-		agent, err := c.agent(*id)
-		if err != nil {
-			return prepared, err
-		}
+		agent := must(c.agent(*id))
 		prepared.Agent, own = agentScope(agent), [2]string{agent.Provider, agent.Model}
 	}
-	var err error
-	if prepared.Model, err = c.model(request, own); err != nil {
-		return prepared, err
-	}
+	prepared.Model = c.model(request, own)
 	if request.WithoutModel() {
 		if request.Offset != nil && prepared.Model != nil && !request.SkipDocumentSelection {
-			return prepared, invalid(problem{kind: "value_error", where: []any{"body", "offset"},
-				text: "Value error, offset needs skip_document_selection where a language model is configured"})
+			abort(invalid(problem{kind: "value_error", where: []any{"body", "offset"},
+				text: "Value error, offset needs skip_document_selection where a language model is configured"}))
 		}
 		prepared.Model = nil
 	}
@@ -174,20 +141,20 @@ func (c *call) prepare(request wire.SearchRequest) (pipeline.Request, error) {
 	asked := func(m wire.Message) bool { return m.Type == "user" }
 	if len(request.MessageHistory) > 0 && !request.SkipQueryExpansion &&
 		!slices.ContainsFunc(request.MessageHistory, asked) {
-		return prepared, message("No user message found in message history")
+		abort(message("No user message found in message history"))
 	}
-	return prepared, nil
+	return prepared
 }
 
 // model returns the language model of a search: the one that it names, else the agent's, else the default one; nil if
 // none is configured. An agent whose model is no longer configured uses the default one.
-func (c *call) model(request wire.SearchRequest, own [2]string) (llm.Chat, error) {
+func (c *call) model(request wire.SearchRequest, own [2]string) llm.Chat {
 	if request.Provider != nil && request.Model != nil {
 		model, err := c.Models.Chat(*request.Provider, *request.Model)
 		if errors.Is(err, llm.ErrUnknown) || errors.Is(err, llm.ErrNone) {
 			err = coded("NOT_FOUND", "LLM provider %s not found", quoted(clip(*request.Provider)))
 		}
-		return model, err
+		return must(model, err)
 	}
 	model, err := c.Models.Chat(own[0], own[1])
 	if errors.Is(err, llm.ErrUnknown) {
@@ -195,30 +162,26 @@ func (c *call) model(request wire.SearchRequest, own [2]string) (llm.Chat, error
 		model, err = c.Models.Chat("", "")
 	}
 	if errors.Is(err, llm.ErrNone) {
-		return nil, nil
-	}
-	return model, err
-}
-
-// checkSets returns an error for sets that the caller may not see, which is the same for sets that do not exist.
-func (c *call) checkSets(names []string) error {
-	if len(names) == 0 {
 		return nil
 	}
-	sets, err := c.directory.DocumentSets()
-	if err != nil {
-		return err
+	return must(model, err)
+}
+
+// checkSets refuses sets that the caller may not see, in the same way as sets that do not exist.
+func (c *call) checkSets(names []string) {
+	if len(names) == 0 {
+		return
 	}
+	sets := must(c.directory.DocumentSets())
 	var refused []string
 	for _, name := range names {
 		if !slices.ContainsFunc(sets, func(set directory.DocumentSet) bool { return set.Name == name }) {
 			refused = append(refused, quoted(clip(name)))
 		}
 	}
-	if len(refused) == 0 {
-		return nil
+	if len(refused) > 0 {
+		abort(forbidden("You do not have access to the following document sets: [%s]", strings.Join(refused, ", ")))
 	}
-	return forbidden("You do not have access to the following document sets: [%s]", strings.Join(refused, ", "))
 }
 
 // agentScope returns the restrictions of an agent.
@@ -245,19 +208,15 @@ type setFilter map[string]bool
 
 // visibleSets returns the sets that may appear in counts. Administrators may see every set, so the directory is not
 // opened for them.
-func (c *call) visibleSets() (setFilter, error) {
+func (c *call) visibleSets() setFilter {
 	if c.who.Admin {
-		return nil, nil
-	}
-	sets, err := c.directory.DocumentSets()
-	if err != nil {
-		return nil, err
+		return nil
 	}
 	names := setFilter{}
-	for _, set := range sets {
+	for _, set := range must(c.directory.DocumentSets()) {
 		names[set.Name] = true
 	}
-	return names, nil
+	return names
 }
 
 // narrow removes from a response what the caller may not know. Over a listener it removes the profile, whose name only
@@ -287,7 +246,7 @@ func (v setFilter) narrowFacets(facets *wire.Facets) {
 // facets answers GET /search/facets: counts of all documents that pass the filters.
 func facets(c *call) any {
 	request := must(decodeFilters(c.values))
-	prepared, visible := must(c.prepare(request)), must(c.visibleSets())
+	prepared, visible := c.prepare(request), c.visibleSets()
 	return c.view(func(snapshot index.Snapshot) any {
 		counts := must(pipeline.Facets(c.ctx, snapshot, prepared))
 		facets := pipeline.WireFacets(counts, request.FacetPlace)
@@ -301,7 +260,7 @@ func suggest(c *call) any {
 	const usual = 10
 	prefix, limit := c.requireText("prefix", 0, wire.MaxQueryRunes), c.wholeOr("limit", usual, 1, wire.MaxSuggestions)
 	return c.view(func(snapshot index.Snapshot) any {
-		edge := must(c.edge(snapshot))
+		edge := c.edge(snapshot)
 		found := must(snapshot.Suggest(c.ctx, prefix, c.who.Access(), limit))
 		return wire.Suggestions{Words: listed(found.Words), Titles: mapped(found.Titles,
 			func(title index.Title) wire.TitleSuggestion {
