@@ -10,3 +10,13 @@ func TestTable(t *testing.T) {
 		}
 	}
 }
+
+// A row that was broken before its last name would lose it.
+func TestBrokenTable(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("a row without a value was read")
+		}
+	}()
+	Table("a: b\nc")("b")
+}

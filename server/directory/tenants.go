@@ -117,10 +117,8 @@ func (d *Directory) AddModelTokens(ctx context.Context, tenant, day string, toke
 func copiedTables() []string {
 	return strings.Fields(`tenants users user_groups user_group_members external_group_members tokens token_parents
 		sandbox_tokens document_sets document_set_users document_set_groups connectors credentials cc_pairs
-		cc_pair_groups
-		document_set_cc_pairs agents agent_document_sets agent_documents agent_users agent_groups agent_files
-		model_tokens
-		removed_libraries`)
+		cc_pair_groups document_set_cc_pairs agents agent_document_sets agent_documents agent_users agent_groups
+		agent_files model_tokens removed_libraries`)
 }
 
 // Copied returns the directory for a copy to one on a PostgreSQL server, which replaces all that is there. The

@@ -379,7 +379,7 @@ func tokenText(page string) string {
 }
 
 var blockTags = strings.Fields(`p div br tr li h1 h2 h3 h4 h5 h6 pre table section article body main aside header footer
-	address
-	blockquote center dd dt dl ul ol details summary dialog fieldset legend figure figcaption form hgroup hr menu dir
-	nav search
-	caption option optgroup td th textarea button label select meter progress input listing plaintext xmp`)
+	address blockquote center dd dt dl ul ol details summary dialog fieldset legend figure figcaption form hgroup hr
+	menu
+	dir nav search caption option optgroup td th textarea button label select meter progress input listing plaintext
+	xmp`)

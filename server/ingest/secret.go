@@ -175,16 +175,13 @@ var tokenForms = [...]struct {
 }{
 	{16, strings.Fields(`AKIA ASIA ABIA ACCA sk_live_ sk_test_ rk_live_ rk_test_ sm_pat_ sm_aat_ sm_sat_`)},
 	{20, strings.Fields(`glpat- gldt- glrt- glptt- glcbt- gloas- glsoat- glimt- glft- glffct- glagent- GR1348941 xoxa-
-		xoxb-
-		xoxc- xoxd- xoxe- xoxe. xoxo- xoxp- xoxr- xoxs- xapp- onyx_pat_ LTAI whsec_ GOCSPX- tskey- dckr_pat_
+		xoxb- xoxc- xoxd- xoxe- xoxe. xoxo- xoxp- xoxr- xoxs- xapp- onyx_pat_ LTAI whsec_ GOCSPX- tskey- dckr_pat_
 		sq0atp- sq0csp- figd_ NRAK-`)},
 	{30, strings.Fields(`ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ npm_ hf_ api_org_ AIza ya29. sk- gsk_ xai- r8_ pplx-
-		nvapi- dapi
-		shpat_ shpca_ shppa_ shpss_ glsa_ glc_ ntn_ secret_ lin_api_ PMAK- pul- pscale_tkn_ pscale_pw_
+		nvapi- dapi shpat_ shpca_ shppa_ shpss_ glsa_ glc_ ntn_ secret_ lin_api_ PMAK- pul- pscale_tkn_ pscale_pw_
 		pscale_oauth_ pnu_ rdme_ sgp_ ico- dt0c01. fio-u- tk-us- EZAK key- CFPAT-`)},
 	{40, strings.Fields(`pypi-AgE rubygems_ dop_v1_ doo_v1_ dor_v1_ dp.pt. SG. hvs. hvb. hvr. ABSK ops_eyJ AKCp cmVmd
-		HRKU-
-		AGE-SECRET-KEY-1 CLOJARS_ sntrys_ sntryu_ xkeysib- fo1_ fm1a_ fm1r_ fm2_ EAAA shippo_live_
+		HRKU- AGE-SECRET-KEY-1 CLOJARS_ sntrys_ sntryu_ xkeysib- fo1_ fm1a_ fm1r_ fm2_ EAAA shippo_live_
 		shippo_test_ ATATT3 ATCTT3 duffel_live_ duffel_test_ sha256~`)},
 }
 

@@ -19,10 +19,9 @@ import (
 // codeExtensions are those of source code and configuration; without their dot they are what highlighters call the
 // language.
 const codeExtensions = `.bash .bat .c .cc .clj .cmake .conf .cpp .cs .css .dart .diff .el .erl .ex .exs .fs .go .gradle
-	.graphql
-	.groovy .h .hcl .hpp .hs .ini .java .jl .js .jsx .kt .lisp .lua .m .mjs .ml .nix .patch .php .pl .properties
-	.proto .ps1 .py .r .rb .rs .sass .scala .scss .sh .sql .svelte .swift .tex .tf .toml .ts .tsx .vb .vue .xml
-	.yaml .yml .zig .zsh`
+	.graphql .groovy .h .hcl .hpp .hs .ini .java .jl .js .jsx .kt .lisp .lua .m .mjs .ml .nix .patch .php .pl
+	.properties .proto .ps1 .py .r .rb .rs .sass .scala .scss .sh .sql .svelte .swift .tex .tf .toml .ts .tsx .vb .vue
+	.xml .yaml .yml .zig .zsh`
 
 // fromCode reads source code as one block of code, named as the file.
 func fromCode(_ *fileReader, text string, d index.Document) (extracted, error) {

@@ -307,9 +307,8 @@ func detectByScript(sample []byte) string {
 // detected maps results of the detector to WHATWG names. Its Latin results are ignored, because it reports them for
 // most bytes; looksLatin decides.
 var detected = text.Table(`shift_jis: shift_jis cp932; euc-jp: euc-jp; euc-kr: euc-kr cp949; gb18030: gb2312 gbk gb18030
-	big5: big5; koi8-r: koi8-r; windows-1251: windows-1251; iso-8859-5: iso-8859-5; windows-1253: iso-8859-7
-	windows-1253
-	windows-1255: windows-1255`)
+	big5: big5; koi8-r: koi8-r; windows-1251: windows-1251; iso-8859-5: iso-8859-5
+	windows-1253: iso-8859-7 windows-1253; windows-1255: windows-1255`)
 
 // isDamagedUTF8 reports whether most characters beyond ASCII are UTF-8, which in other encodings and in data they
 // hardly are.

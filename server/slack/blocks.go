@@ -23,8 +23,7 @@ const tooDeep, tooLong = "\uE002", "\uE003"
 // textKeys are the members of blocks that people read, in their order on the screen. Others are looked at for blocks
 // only.
 var textKeys = strings.Fields(`author_name pretext header title label subtitle text description fields body content
-	details
-	elements items tasks rows value accessory blocks output hint alt_text footer`)
+	details elements items tasks rows value accessory blocks output hint alt_text footer`)
 
 // blocksOf returns the texts of blocks as Markdown, of kinds that are not known here as well.
 func blocksOf(blocks json.RawMessage, names map[string]string) []string {

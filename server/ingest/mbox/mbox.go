@@ -172,8 +172,7 @@ func separates(data []byte, afterBlank bool) bool {
 
 // usualFields are the beginnings of the names with which the headers of messages begin.
 var usualFields = strings.Fields(`return-path received delivered-to envelope-to x- date from to subject message-id
-	mime-version
-	content- status reply-to sender dkim- arc- authentication-results list-`)
+	mime-version content- status reply-to sender dkim- arc- authentication-results list-`)
 
 // isDated reports whether a line has a time of day and a year.
 func isDated(line string) bool {
