@@ -274,67 +274,48 @@ func setName(set directory.DocumentSet) string { return set.Name }
 // matchSets creates and removes sets to match the documents. It removes a set without documents, unless an added folder
 // still puts documents in it and the set is not the removed one: an empty folder must not turn searches of its set into
 // errors. It creates a set again when it has documents.
-func (w *work) matchSets(removed string) error {
-	used, err := ingest.Sets(w.ctx, w.documents)
-	if err != nil {
-		return err
-	}
-	sets, err := w.directory.DocumentSets()
-	if err != nil {
-		return err
-	}
-	names := mapped(sets, setName)
-	empty, err := w.emptySets(slices.Concat(names, used))
-	if err != nil {
-		return err
-	}
+func (w *work) matchSets(removed string) {
+	used := must(ingest.Sets(w.ctx, w.documents))
+	names := mapped(must(w.directory.DocumentSets()), setName)
+	empty := w.emptySets(slices.Concat(names, used))
 	for _, name := range used {
 		if !slices.Contains(names, name) && !slices.Contains(empty, name) {
-			if err := w.directory.EnsureDocumentSet(name); err != nil {
-				return err
-			}
+			check(w.directory.EnsureDocumentSet(name))
 		}
 	}
 	for _, name := range names {
 		if slices.Contains(empty, name) && (name == removed || !slices.Contains(used, name)) {
-			if err := w.directory.ForgetDocumentSet(name); err != nil {
-				return err
-			}
+			check(w.directory.ForgetDocumentSet(name))
 		}
 	}
-	return nil
 }
 
 // emptySets returns those of the named sets that have no documents.
-func (w *work) emptySets(names []string) ([]string, error) {
+func (w *work) emptySets(names []string) (empty []string) {
 	if len(names) == 0 {
-		return nil, nil
+		return nil
 	}
-	snapshot, err := w.documents.Snapshot(w.ctx)
-	if err != nil {
-		return nil, err
-	}
+	snapshot := must(w.documents.Snapshot(w.ctx))
 	defer snapshot.Close()
 	counts, err := snapshot.Facets(w.ctx, index.Filter{Access: index.Everything()})
 	if err != nil {
-		return nil, fmt.Errorf("count the documents of sets: %w", err)
+		abort(fmt.Errorf("count the documents of sets: %w", err))
 	}
 	nonempty := map[string]bool{}
 	for _, set := range counts.Values[field.Set] {
 		nonempty[set.Value] = set.Count > 0
 	}
-	var empty []string
 	for _, name := range names {
 		if nonempty[name] {
 			continue
 		}
 		ids, err := snapshot.DocumentIDs(w.ctx, index.Selector{Set: name}) // hidden ones are not counted
 		if err != nil {
-			return nil, fmt.Errorf("list the documents of set %q: %w", name, err)
+			abort(fmt.Errorf("list the documents of set %q: %w", name, err))
 		}
 		if len(ids) == 0 {
 			empty = append(empty, name)
 		}
 	}
-	return empty, nil
+	return empty
 }

@@ -50,6 +50,13 @@ type work struct {
 	*call
 	documents index.Index
 	report    func(wire.LibraryEvent)
+	done      wire.LibraryEvent // what it has done so far
+}
+
+// count notes what has been done, and aborts the work if there is an error.
+func (w *work) count(done wire.LibraryEvent, err error) {
+	w.done = done
+	check(err)
 }
 
 // libraryAdd answers POST /library/add.
@@ -73,11 +80,12 @@ func libraryAdd(c *call) any {
 		abort(coded("INVALID_INPUT", "%s", err.Error()))
 	}
 	checkExist(paths)
-	add := func(w *work) (wire.LibraryEvent, error) {
+	add := func(w *work) {
 		if piped.Title != "" {
-			return ingest.AddPiped(w.ctx, w.documents, piped, options, w.report)
+			w.count(ingest.AddPiped(w.ctx, w.documents, piped, options, w.report))
+		} else {
+			w.count(ingest.Add(w.ctx, w.documents, paths, options, w.report))
 		}
-		return ingest.Add(w.ctx, w.documents, paths, options, w.report)
 	}
 	if options.DryRun {
 		return c.libraryWork(false, add)
@@ -86,15 +94,10 @@ func libraryAdd(c *call) any {
 		// Before its first document is stored: those of an unknown set cannot be found by its name.
 		check(c.directory.EnsureDocumentSet(options.Set))
 	}
-	return c.libraryWork(true, func(w *work) (wire.LibraryEvent, error) {
-		done, err := add(w)
-		if err == nil {
-			err = w.matchSets("")
-		}
-		if err == nil {
-			w.embedAdded(addedWithin)
-		}
-		return done, err
+	return c.libraryWork(true, func(w *work) {
+		add(w)
+		w.matchSets("")
+		w.embedAdded(addedWithin)
 	})
 }
 
@@ -131,34 +134,26 @@ func librarySync(c *call) any {
 		abort(message("No vectors for search by meaning can be made: embeddings.mode is off. Switch it on: " +
 			"quarry config set embeddings.mode auto"))
 	}
-	return c.libraryWork(true, func(w *work) (wire.LibraryEvent, error) {
-		if err := ingest.CheckAdded(w.ctx, w.documents, paths); err != nil && !errors.Is(err, fault.ErrDamaged) {
-			return wire.LibraryEvent{}, err
+	return c.libraryWork(true, func(w *work) {
+		if err := ingest.CheckAdded(w.ctx, w.documents, paths); !errors.Is(err, fault.ErrDamaged) {
+			check(err)
 		}
-		repaired, err := w.repair(extent)
-		if err != nil {
-			return repaired, err
-		}
+		repaired := w.repair(extent)
 		done, err := w.syncFiles(paths, local)
 		if errors.Is(err, fault.ErrDamaged) && extent == wire.CheckPart {
-			// The damage is in a part that was not checked.
-			if repaired, err = w.repair(wire.CheckFull); err == nil {
-				done, err = w.syncFiles(paths, local)
-			}
+			repaired = w.repair(wire.CheckFull) // the damage is in a part that was not checked
+			done, err = w.syncFiles(paths, local)
 		}
 		done.Repaired, done.Damaged, done.Updated = repaired.Repaired, repaired.Damaged, done.Updated+repaired.Updated
 		done.Removed, done.Unchanged = done.Removed+repaired.Removed, max(0, done.Unchanged-repaired.Updated)
-		if err == nil && done.Added+done.Updated+done.Removed > 0 {
-			err = w.matchSets("")
+		if w.count(done, err); done.Added+done.Updated+done.Removed > 0 {
+			w.matchSets("")
 		}
-		if err == nil {
-			limit := addedWithin
-			if meaning {
-				limit = 0
-			}
-			w.embedAdded(limit)
+		limit := addedWithin
+		if meaning {
+			limit = 0
 		}
-		return done, err
+		w.embedAdded(limit)
 	})
 }
 
@@ -174,37 +169,26 @@ func libraryRemove(c *call) any {
 	if len(request.Refs) == 0 && request.Source == "" && request.Set == "" {
 		c.refuse(c.raw["refs"], "missing", "Value error, give refs, a source or a set", "refs")
 	}
-	return c.libraryWork(true, func(w *work) (wire.LibraryEvent, error) {
-		return w.remove(request)
-	})
+	return c.libraryWork(true, func(w *work) { w.remove(request) })
 }
 
 // remove removes documents. An empty document set is not an error.
-func (w *work) remove(request wire.RemoveRequest) (done wire.LibraryEvent, err error) {
+func (w *work) remove(request wire.RemoveRequest) {
 	removed := ""
 	if request.Source == "" {
 		removed = request.Set
 	}
 	if removed != "" {
-		sets, err := w.directory.DocumentSets()
-		if err != nil {
-			return done, err
-		}
+		sets := must(w.directory.DocumentSets())
 		sets = slices.DeleteFunc(sets, func(set directory.DocumentSet) bool { return set.Name != removed })
-		empty, err := w.emptySets(mapped(sets, setName))
-		if err != nil {
-			return done, err
-		}
-		if len(empty) > 0 {
+		if len(w.emptySets(mapped(sets, setName))) > 0 {
 			request.Set = ""
 		}
 	}
 	if len(request.Refs) > 0 || request.Source != "" || request.Set != "" {
-		if done, err = ingest.Remove(w.ctx, w.documents, request, w.Local, w.report); err != nil {
-			return done, err
-		}
+		w.count(ingest.Remove(w.ctx, w.documents, request, w.Local, w.report))
 	}
-	return done, w.matchSets(removed)
+	w.matchSets(removed)
 }
 
 // workMemory is the memory, in bytes, from which garbage is collected sooner while files are read and indexed.
@@ -212,7 +196,7 @@ const workMemory = 512 << 20
 
 // libraryWork streams the progress of work, and at the end exactly one event with its result or error. With writes, a
 // library that does not exist is created. A request with invalid fields is refused.
-func (c *call) libraryWork(writes bool, do func(*work) (wire.LibraryEvent, error)) any {
+func (c *call) libraryWork(writes bool, do func(*work)) any {
 	check(c.failure())
 	documents := must(c.Index(c.ctx, c.who.Tenant, writes))
 	if usual := debug.SetMemoryLimit(-1); usual > workMemory {
@@ -220,18 +204,18 @@ func (c *call) libraryWork(writes bool, do func(*work) (wire.LibraryEvent, error
 		defer debug.SetMemoryLimit(usual)
 	}
 	out := newLines(c.w, wire.MediaTypeNDJSON)
-	w := &work{c, documents, func(event wire.LibraryEvent) {
+	w := &work{call: c, documents: documents, report: func(event wire.LibraryEvent) {
 		if event.Type != wire.LibraryDone && event.Type != wire.LibraryError {
 			out.send(event)
 		}
 	}}
-	done, err := do(w)
+	err := ended(func() { do(w) })
 	if err == nil {
 		if writes {
 			w.settle()
 		}
-		done.Type = wire.LibraryDone
-		out.send(done)
+		w.done.Type = wire.LibraryDone
+		out.send(w.done)
 		return written{}
 	}
 	if errors.Is(err, ingest.ErrOwned) {
@@ -248,9 +232,9 @@ func (c *call) libraryWork(writes bool, do func(*work) (wire.LibraryEvent, error
 		c.Log.ErrorContext(c.ctx, "library work failed", "path", c.URL.Path, guard.Attr(err))
 	}
 	// The counts up to the failure are reported too.
-	done.Type = wire.LibraryError
-	done.ErrorCode, done.Detail = failed.code, failed.detail
-	out.send(done)
+	w.done.Type = wire.LibraryError
+	w.done.ErrorCode, w.done.Detail = failed.code, failed.detail
+	out.send(w.done)
 	return written{}
 }
 
@@ -304,16 +288,16 @@ const checkedEvery = 100 * time.Millisecond
 // libraryCheck answers POST /library/check.
 func libraryCheck(c *call) any {
 	repair := c.flag("repair")
-	return c.libraryWork(repair, func(w *work) (wire.LibraryEvent, error) {
+	return c.libraryWork(repair, func(w *work) {
 		found, err := w.documents.Check(w.ctx, index.CheckOptions{Full: true, Repair: repair}, w.checking())
-		return w.reportDamage(found), err
+		w.count(w.reportDamage(found), err)
 	})
 }
 
 // repair checks the library, rebuilds derived data, and rereads the files of damaged documents.
-func (w *work) repair(extent string) (done wire.LibraryEvent, err error) {
+func (w *work) repair(extent string) (done wire.LibraryEvent) {
 	if extent == wire.CheckNone {
-		return done, nil
+		return done
 	}
 	options := index.CheckOptions{Full: extent == wire.CheckFull, Repair: true}
 	found, err := w.documents.Check(w.ctx, options, w.checking())
@@ -321,31 +305,25 @@ func (w *work) repair(extent string) (done wire.LibraryEvent, err error) {
 		found, err = w.addUnfollowed(found)
 	}
 	if err != nil {
-		return w.reportDamage(found), err
+		w.count(w.reportDamage(found), err)
 	}
 	damaged := slices.DeleteFunc(slices.Clone(found), func(d index.Damage) bool {
 		return d.Kind != index.DamagedDocument && d.Kind != index.DamagedText
 	})
 	if len(damaged) == 0 {
-		return w.reportDamage(found), nil
+		return w.reportDamage(found)
 	}
 	ids := mapped(damaged, func(d index.Damage) string { return d.ID })
-	restored, err := ingest.Restore(w.ctx, w.documents, damaged, w.Local, w.report)
-	if err != nil {
-		return restored, err
-	}
-	left, err := w.documents.Check(w.ctx, index.CheckOptions{Documents: ids}, nil)
-	if err != nil {
-		return restored, err
-	}
+	w.count(ingest.Restore(w.ctx, w.documents, damaged, w.Local, w.report))
+	left := must(w.documents.Check(w.ctx, index.CheckOptions{Documents: ids}, nil))
 	for i := range found {
 		damage := &found[i]
 		damage.Repaired = damage.Repaired || slices.Contains(ids, damage.ID) &&
 			!slices.ContainsFunc(left, func(d index.Damage) bool { return d.ID == damage.ID })
 	}
 	counts := w.reportDamage(found)
-	restored.Repaired, restored.Damaged = counts.Repaired, counts.Damaged
-	return restored, nil
+	w.done.Repaired, w.done.Damaged = counts.Repaired, counts.Damaged
+	return w.done
 }
 
 // kindUnfollowed is the damage of files whose added folder was lost with the database.
@@ -418,9 +396,7 @@ func libraryMigrate(c *call) any {
 	if c.Migrate == nil {
 		abort(coded("NOT_FOUND", "no engine and no database is configured to copy to"))
 	}
-	return c.libraryWork(false, func(w *work) (wire.LibraryEvent, error) {
-		return w.Migrate(w.ctx, request, w.report)
-	})
+	return c.libraryWork(false, func(w *work) { w.count(w.Migrate(w.ctx, request, w.report)) })
 }
 
 // settle waits until searches find what was stored. If that fails, another process indexes it later.

@@ -38,11 +38,12 @@ func TestSettle(t *testing.T) {
 		{canceled, context.Canceled, []string{""}},
 	} {
 		var reasons []string
-		w := &work{&call{Server: s, ctx: c.ctx}, &following{failure: c.failure}, func(event wire.LibraryEvent) {
+		w := &work{call: &call{Server: s, ctx: c.ctx}, documents: &following{failure: c.failure}}
+		w.report = func(event wire.LibraryEvent) {
 			if reasons = append(reasons, event.Reason); event.Type != wire.LibraryIndexing || event.Done != 1 || event.Total != 3 {
 				t.Errorf("event %+v", event)
 			}
-		}}
+		}
 		w.settle()
 		if !slices.Equal(reasons, c.reasons) {
 			t.Errorf("%v: reasons %q", c.failure, reasons)
