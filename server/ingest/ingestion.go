@@ -217,9 +217,8 @@ func ingestionAccess(access *wire.ExternalAccess, source string) []string {
 var (
 	// linkTypes are the document types of files by their extension, sourceTypes those of sources.
 	linkTypes = text.Table(`md: md markdown mdx; html: html htm; txt: txt; pdf: pdf; docx: docx; doc: doc; pptx: pptx
-		ppt: ppt; xlsx: xlsx; xls: xls; csv: csv; tsv: tsv; odt: odt; epub: epub; rtf: rtf; eml: eml; ics: ics; json:
-		json
-		ipynb: ipynb; rst: rst; org: org`)
+		ppt: ppt; xlsx: xlsx; xls: xls; csv: csv; tsv: tsv; odt: odt; epub: epub; rtf: rtf; eml: eml; ics: ics
+		json: json; ipynb: ipynb; rst: rst; org: org`)
 	sourceTypes = text.Table(`thread: slack teams discord zulip discourse xenforo; email: gmail imap
 		ticket: jira linear zendesk freshdesk asana clickup productboard testrail; issue: github gitlab bitbucket
 		transcript: gong fireflies`)
