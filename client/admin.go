@@ -463,13 +463,10 @@ func idsOf[T, ID any](s *steps, kind string, names []string,
 
 // namesOf returns the names of the things with the given ids.
 func namesOf[T any, ID comparable](all []T, key func(T) (string, ID), ids []ID) []string {
-	names := []string{}
-	for _, one := range all {
-		if name, id := key(one); slices.Contains(ids, id) {
-			names = append(names, name)
-		}
-	}
-	return names
+	return exslices.CastFuncFilter(all, func(one T) (string, bool) {
+		name, id := key(one)
+		return name, slices.Contains(ids, id)
+	})
 }
 
 // missingNamed returns the error of a name that nothing has; kind is also the command that lists them.

@@ -13,6 +13,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/colorprofile"
+	"go.mau.fi/util/exslices"
 )
 
 // Custom is a look of a user: a built-in one with some of its colours replaced. Source code keeps the colours of that
@@ -104,12 +105,7 @@ type Base string
 
 // UnmarshalText accepts the names of looks with colours of their own.
 func (b *Base) UnmarshalText(text []byte) error {
-	var names []string
-	for _, l := range looks() {
-		if l.Ground != "" {
-			names = append(names, l.name)
-		}
-	}
+	names := exslices.CastFuncFilter(looks(), func(l look) (string, bool) { return l.name, l.Ground != "" })
 	if !slices.Contains(names, string(text)) {
 		return fmt.Errorf("is not one of %s", strings.Join(names, ", "))
 	}
@@ -138,13 +134,10 @@ func (c Custom) look() look {
 // for: below 4.5:1 for text, below 3:1 for lines and disabled text.
 func (c Custom) LowContrast() []string {
 	th := ForScreen(Options{Custom: &c, Profile: colorprofile.TrueColor})
-	var low []string
-	for _, p := range th.pairings(th.look.Ground.color()) {
-		if ratio := contrast(p.front, p.ground); ratio < p.least() {
-			low = append(low, fmt.Sprintf("%s %.1f:1", p.name, ratio))
-		}
-	}
-	return low
+	return exslices.CastFuncFilter(th.pairings(th.look.Ground.color()), func(p pairing) (string, bool) {
+		ratio := contrast(p.front, p.ground)
+		return fmt.Sprintf("%s %.1f:1", p.name, ratio), ratio < p.least()
+	})
 }
 
 // luminance and contrast are the definitions of WCAG 2.2 (https://www.w3.org/TR/WCAG22/#dfn-relative-luminance and

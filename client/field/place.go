@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"go.mau.fi/util/exslices"
 )
 
 // A place is where a document lives: a path of names, from the short name of the root that it was added from, or its
@@ -42,13 +44,9 @@ func JoinPlace(names ...string) string {
 }
 
 // PlaceNames returns the names that JoinPlace was given.
-func PlaceNames(place string) (names []string) {
-	for name := range strings.SplitSeq(strings.Trim(place, "/"), "/") {
-		if name != "" {
-			names = append(names, strings.ReplaceAll(name, "%2F", "/"))
-		}
-	}
-	return names
+func PlaceNames(place string) []string {
+	names := strings.FieldsFunc(place, func(r rune) bool { return r == '/' })
+	return exslices.CastFunc(names, func(name string) string { return strings.ReplaceAll(name, "%2F", "/") })
 }
 
 // partsOfPlace returns the names of a place, as a filter takes them.

@@ -230,13 +230,11 @@ func (a *ChatAnswer) Document(citation int) (SearchDoc, bool) {
 
 // Cited returns the documents that the answer cites as passages, by number, and if unknown is set also those of which
 // only the id is known.
-func (a *ChatAnswer) Cited(unknown bool) (cited []SearchResult) {
-	for _, number := range slices.Sorted(maps.Keys(a.Citations)) {
-		if document, known := a.Document(number); known || unknown {
-			cited = append(cited, document.Result(number))
-		}
-	}
-	return cited
+func (a *ChatAnswer) Cited(unknown bool) []SearchResult {
+	return exslices.CastFuncFilter(slices.Sorted(maps.Keys(a.Citations)), func(number int) (SearchResult, bool) {
+		document, known := a.Document(number)
+		return document.Result(number), known || unknown
+	})
 }
 
 // ChatFullResponse is the answer of POST /chat/send-chat-message without streaming.

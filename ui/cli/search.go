@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"go.mau.fi/util/exslices"
 
 	"quarry/client"
 	"quarry/client/field"
@@ -257,13 +258,8 @@ func readQueries(from io.Reader) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read queries from standard input: %w", err)
 	}
-	var queries []string
-	for line := range strings.Lines(string(lines)) {
-		if line = strings.TrimSpace(line); line != "" {
-			queries = append(queries, line)
-		}
-	}
-	return queries, nil
+	queries := exslices.CastFunc(strings.Split(string(lines), "\n"), strings.TrimSpace)
+	return slices.DeleteFunc(queries, func(query string) bool { return query == "" }), nil
 }
 
 // outcome is what one query came to: an answer or an error.

@@ -91,13 +91,10 @@ func (a *app) templateFunctions() template.FuncMap {
 			return strings.Join(words, separator)
 		},
 		"pluck": func(key string, list []any) []any {
-			values := []any{}
-			for _, item := range list {
-				if object, isObject := item.(map[string]any); isObject {
-					values = append(values, object[key])
-				}
-			}
-			return values
+			return exslices.CastFuncFilter(list, func(item any) (any, bool) {
+				object, isObject := item.(map[string]any)
+				return object[key], isObject
+			})
 		},
 		"truncate": func(limit int, value any) string {
 			if value == nil {

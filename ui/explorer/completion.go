@@ -81,15 +81,12 @@ func (m *Model) findCompletions() []completion {
 	if partial.Field == "" {
 		return completedNames(typed)
 	}
-	var found []completion
 	if partial.Field == "within" {
-		for _, span := range picker.Lengths() {
-			if strings.HasPrefix(span, typed) {
-				found = append(found, completion{text: span + " ", label: span})
-			}
-		}
-		return found
+		return exslices.CastFuncFilter(picker.Lengths(), func(span string) (completion, bool) {
+			return completion{text: span + " ", label: span}, strings.HasPrefix(span, typed)
+		})
 	}
+	var found []completion
 	field, _ := picker.FieldOf(partial.Field)
 	for _, v := range m.values(field) {
 		if v.GoesOn(typed) {
@@ -108,13 +105,9 @@ func completedNames(typed string) []completion {
 	if rest, ok := strings.CutPrefix(typed, "-"); ok {
 		names, typed, minus = client.NegatableFilters(), rest, "-"
 	}
-	var found []completion
-	for _, name := range names {
-		if strings.HasPrefix(name, typed) {
-			found = append(found, completion{text: minus + name + ":", label: minus + name + ":"})
-		}
-	}
-	return found
+	return exslices.CastFuncFilter(names, func(name string) (completion, bool) {
+		return completion{text: minus + name + ":", label: minus + name + ":"}, strings.HasPrefix(name, typed)
+	})
 }
 
 // values are those that are known of a filter, with their counts.

@@ -216,11 +216,7 @@ func KeyName(key string) string {
 
 // KeysText names all keys of a binding that act in a place.
 func (b Binding) KeysText(place Place) string {
-	var names []string
-	for _, key := range b.Keys() {
-		if b.acts(key, place) {
-			names = append(names, KeyName(key))
-		}
-	}
-	return strings.Join(names, " ")
+	return strings.Join(exslices.CastFuncFilter(b.Keys(), func(key string) (string, bool) {
+		return KeyName(key), b.acts(key, place)
+	}), " ")
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"go.mau.fi/util/exslices"
 
 	"quarry/client"
 	"quarry/client/wire"
@@ -408,13 +409,8 @@ func sameQuestion(a, b string) bool { return strings.TrimSpace(a) == strings.Tri
 
 // ignoredFields are the filters that the server said to take no notice of.
 func ignoredFields(notes []wire.Note) []string {
-	var fields []string
-	for _, note := range notes {
-		if field := ignoredField(note); field != "" {
-			fields = append(fields, field)
-		}
-	}
-	return fields
+	fields := exslices.CastFunc(notes, ignoredField)
+	return slices.DeleteFunc(fields, func(field string) bool { return field == "" })
 }
 
 // ignoredField returns the filter that a note reports as ignored; such a note begins with the name of the filter. It is

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"go.mau.fi/util/exslices"
+
 	"quarry/client/wire"
 	"quarry/internal/text"
 )
@@ -37,12 +39,10 @@ func bestPassage(r wire.SearchResult) (wire.Span, bool) {
 
 // within returns a part of a text, and the spans that lie in it.
 func within(text string, spans []wire.Span, part wire.Span) (string, []wire.Span) {
-	var moved []wire.Span
-	for _, span := range spans {
-		if span[0] >= part[0] && span[1] <= part[1] && span[0] < span[1] {
-			moved = append(moved, wire.Span{span[0] - part[0], span[1] - part[0]})
-		}
-	}
+	moved := exslices.CastFuncFilter(spans, func(span wire.Span) (wire.Span, bool) {
+		within := span[0] >= part[0] && span[1] <= part[1] && span[0] < span[1]
+		return wire.Span{span[0] - part[0], span[1] - part[0]}, within
+	})
 	return text[part[0]:part[1]], moved
 }
 

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"go.mau.fi/util/exslices"
+
 	"quarry/client/wire"
 	"quarry/internal/text"
 )
@@ -53,13 +55,10 @@ func SpansWithin(spans []wire.Span, r Range) []wire.Span {
 	if first == last {
 		return nil
 	}
-	inside := make([]wire.Span, 0, last-first)
-	for _, span := range spans[first:last] {
-		if from, to := max(span[0], r.Start), min(span[1], r.End); from < to {
-			inside = append(inside, wire.Span{from - r.Start, to - r.Start})
-		}
-	}
-	return inside
+	return exslices.CastFuncFilter(spans[first:last], func(span wire.Span) (wire.Span, bool) {
+		from, to := max(span[0], r.Start), min(span[1], r.End)
+		return wire.Span{from - r.Start, to - r.Start}, from < to
+	})
 }
 
 type wrapper struct {

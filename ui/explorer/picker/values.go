@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"go.mau.fi/util/exslices"
+
 	"quarry/client/field"
 	"quarry/internal/text"
 	"quarry/ui/explorer/paint"
@@ -300,13 +302,7 @@ func (t *values) problem() string { return "" }
 
 // chosen are the values with a choice, shown or not.
 func (t *values) chosen(c choice) []string {
-	var chosen []string
-	for i := range t.all {
-		if t.all[i].choice == c {
-			chosen = append(chosen, t.all[i].Name)
-		}
-	}
-	return chosen
+	return exslices.CastFuncFilter(t.all, func(v value) (string, bool) { return v.Name, v.choice == c })
 }
 
 func (t *values) changes() (changes Changes) {
