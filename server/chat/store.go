@@ -161,8 +161,8 @@ func (s *Store) dropSessions(tx *sqldb.Tx, session Session) {
 	}
 	tx.Exec(`DELETE FROM sessions WHERE id IN (SELECT id FROM (
 		SELECT id, row_number() OVER latest AS place, sum(bytes) OVER latest AS bytes
-		FROM sessions WHERE user_id = ?1 AND id <> ?2 AND tenant_id = ?5 WINDOW latest AS (
-		ORDER BY updated_at DESC, id)) ranked
+		FROM sessions WHERE user_id = ?1 AND id <> ?2 AND tenant_id = ?5
+		WINDOW latest AS (ORDER BY updated_at DESC, id)) ranked
 		WHERE place >= ?3 OR bytes > ?4)`, session.UserID, session.ID, s.limits.sessions, s.limits.chatBytes, s.tenant)
 }
 
@@ -206,8 +206,8 @@ func (s *Store) Sessions(ctx context.Context, userID string, before time.Time, m
 	}
 	sessions, err = sqldb.List(ctx, s.open, "list chat sessions", columnsOfSession, "SELECT "+sessionColumns+`
 		FROM sessions
-		WHERE user_id = ? AND tenant_id = ? AND updated_at < ? AND EXISTS (SELECT 1 FROM messages
-		WHERE session_id = sessions.id)
+		WHERE user_id = ? AND tenant_id = ? AND updated_at < ?
+			AND EXISTS (SELECT 1 FROM messages WHERE session_id = sessions.id)
 		ORDER BY updated_at DESC, id LIMIT ?`, userID, s.tenant, bound, most+1)
 	return sessions[:min(len(sessions), most)], len(sessions) > most, err
 }
@@ -323,8 +323,8 @@ func (s *Store) Finish(ctx context.Context, session string, answer Message) erro
 	now := s.now().UnixMicro()
 	err := cmp.Or(s.memory.evict(ctx), s.open.IfExists().Update(ctx, "store the answer", func(tx *sqldb.Tx) {
 		tx.Exec(`UPDATE messages SET text = ?, documents = ?, citations = ?, error = ?, model = ?,
-			sent_at = ?, took = ? WHERE id = ? AND session_id IN (SELECT id FROM sessions WHERE id = ?
-			AND tenant_id = ?)`,
+			sent_at = ?, took = ?
+			WHERE id = ? AND session_id IN (SELECT id FROM sessions WHERE id = ? AND tenant_id = ?)`,
 			answer.Text, string(documents), string(citations), answer.Error, answer.Model, now,
 			answer.Took.Microseconds(), answer.ID, session, s.tenant)
 		tx.Exec("UPDATE sessions SET updated_at = ?, bytes = bytes + ? WHERE id = ? AND tenant_id = ?",
@@ -339,8 +339,8 @@ func (s *Store) Finish(ctx context.Context, session string, answer Message) erro
 // Stop asks the writer of a session's answer, which may be another process, to end it.
 func (s *Store) Stop(ctx context.Context, session string) error {
 	return s.open.IfExists().Exec(ctx, "stop an answer", nil, `UPDATE sessions SET stopped_at =
-		(SELECT coalesce(max(id), 0) FROM messages WHERE session_id = sessions.id) WHERE id = ?
-		AND tenant_id = ?`, session, s.tenant)
+		(SELECT coalesce(max(id), 0) FROM messages WHERE session_id = sessions.id)
+		WHERE id = ? AND tenant_id = ?`, session, s.tenant)
 }
 
 // Stopped reports whether Stop was called for an answer.
@@ -370,8 +370,8 @@ func (s *Store) AddFile(ctx context.Context, file File, data []byte) error {
 			data, file.Text, file.Tokens, sqldb.Micros(file.Created), sqldb.Micros(file.Used))
 		tx.Exec(`DELETE FROM files WHERE id IN (SELECT id FROM (
 			SELECT id, row_number() OVER latest AS place, sum(length(data) + length(text)) OVER latest AS bytes
-			FROM files WHERE user_id = ? AND tenant_id = ? WINDOW latest AS (
-			ORDER BY used_at DESC, created_at DESC, id)) ranked
+			FROM files WHERE user_id = ? AND tenant_id = ?
+			WINDOW latest AS (ORDER BY used_at DESC, created_at DESC, id)) ranked
 			WHERE id <> ? AND (place > ? OR bytes > ?))`, file.UserID, s.tenant, file.ID, s.limits.files,
 			s.limits.fileBytes)
 	})

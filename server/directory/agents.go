@@ -189,8 +189,8 @@ func (v View) agents(query string, args ...any) ([]Agent, error) {
 		WHERE a.agent_id IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) ORDER BY s.name`, agentIDs(agents))
 	files, filesErr := sqldb.ListByID(v.ctx, v.open, "read the files of agents",
 		func(f *File) []any { return []any{&f.ID, &f.UserID} },
-		`SELECT agent_id, file_id, user_id FROM agent_files WHERE agent_id IN (SELECT CAST(value AS BIGINT)
-			FROM json_each(?)) ORDER BY file_id`,
+		`SELECT agent_id, file_id, user_id FROM agent_files
+			WHERE agent_id IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) ORDER BY file_id`,
 		agentIDs(agents))
 	for i := range agents {
 		a := &agents[i]

@@ -129,8 +129,8 @@ func (tx tenantTx) limitToParent(parent int, user string, token *Token) {
 	}
 	var limit time.Time
 	tx.Row(ErrUnauthenticated, []any{(*sqldb.Micros)(&limit)}, `SELECT expires_at FROM tokens
-		WHERE id = ?1 AND user_id = ?2 AND NOT is_revoked AND (expires_at IS NULL
-		OR expires_at > ?3)`, parent, user, sqldb.Micros(token.CreatedAt))
+		WHERE id = ?1 AND user_id = ?2 AND NOT is_revoked
+			AND (expires_at IS NULL OR expires_at > ?3)`, parent, user, sqldb.Micros(token.CreatedAt))
 	if !limit.IsZero() && (token.ExpiresAt.IsZero() || token.ExpiresAt.After(limit)) {
 		token.ExpiresAt = limit
 	}
@@ -242,8 +242,8 @@ func (d *Directory) lookUp(ctx context.Context, tenant, digest string) (holder, 
 			&p.UserID, &p.Tenant, &p.Email, &p.Name, &h.role, &h.active, &p.RootTokenID, &p.Sandbox}
 	}, `SELECT t.id, t.hash, t.scopes, t.expires_at, t.last_used_at, t.is_revoked,
 			u.id, u.tenant_id, u.email, u.name, u.role, u.is_active,
-			(WITH RECURSIVE up (id) AS (SELECT t.id UNION SELECT parent_id FROM token_parents
-			JOIN up ON token_id = up.id)
+			(WITH RECURSIVE up (id) AS (
+				SELECT t.id UNION SELECT parent_id FROM token_parents JOIN up ON token_id = up.id)
 				SELECT min(id) FROM up), t.kind = '`+kindSandbox+`'
 		FROM tokens t JOIN users u ON u.id = t.user_id WHERE t.hash = ? AND u.tenant_id = ?`, digest, tenant)
 	h, err := sqldb.First(found, err, ErrUnauthenticated)

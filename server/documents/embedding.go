@@ -93,8 +93,8 @@ func (s *Store) noteEmbedded(ctx context.Context, model string, logged map[int64
 // embedded is how far Embed is.
 func embedded(db sqldb.Source, model string) (e index.Embedded, err error) {
 	err = db.Get([]any{&e.Done, &e.Total, &e.Refused}, `SELECT
-		coalesce((SELECT CAST(sum(chunks) AS BIGINT) FROM documents JOIN changes ON document = row
-		WHERE vectors = ?), 0),
+		coalesce((SELECT CAST(sum(chunks) AS BIGINT)
+			FROM documents JOIN changes ON document = row WHERE vectors = ?), 0),
 		chunks,
 		(SELECT count(*) FROM refused_texts WHERE model = ?) FROM meta`, model, model)
 	return e, err

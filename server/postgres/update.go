@@ -56,8 +56,8 @@ func (db *DB) attempt(ctx context.Context, change func(*sql.Tx) error) (again bo
 	version, transaction := 0, ""
 	err = tx.QueryRowContext(ctx, `INSERT INTO store_changes (store, scope, changes) VALUES (?1, ?2, 1)
 		ON CONFLICT (store, scope) DO UPDATE SET changes = store_changes.changes + 1
-		RETURNING (SELECT version FROM store_schemas
-		WHERE store = ?1), pg_current_xact_id()::text`, db.store, db.scope).
+		RETURNING (SELECT version FROM store_schemas WHERE store = ?1),
+			pg_current_xact_id()::text`, db.store, db.scope).
 		Scan(&version, &transaction)
 	if err == nil && version > db.newest {
 		err = db.pool.newer(version, db.newest)
