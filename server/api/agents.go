@@ -339,10 +339,9 @@ func (c *call) describeAudience(agent directory.Agent, users []directory.User, g
 func (c *call) attachedTo(agents []directory.Agent) (of func(directory.Agent) []wire.AttachedDocument) {
 	seen, edge, files := map[string]index.Stored{}, edge{}, !isListener(c.ctx)
 	if slices.ContainsFunc(agents, func(a directory.Agent) bool { return len(a.Documents) > 0 }) {
-		check(c.read(func(snapshot index.Snapshot) error {
+		c.read(func(snapshot index.Snapshot) {
 			edge, seen = c.edge(snapshot), c.attachedDocuments(snapshot, agents)
-			return nil
-		}))
+		})
 	}
 	return func(agent directory.Agent) []wire.AttachedDocument {
 		documents := []wire.AttachedDocument{}

@@ -149,15 +149,15 @@ func keyOf(who directory.Principal) viewKey {
 
 // catalog counts the sources and tags of the documents that the caller may see.
 func (c *call) catalog() (known catalog) {
-	check(c.read(func(snapshot index.Snapshot) error {
+	c.read(func(snapshot index.Snapshot) {
 		key, ok := keyOf(c.who), false
 		if known, ok = c.counted.catalogs.Get(key); ok && known.version == snapshot.Version() {
-			return nil
+			return
 		}
 		defer must(c.slots.acquire(c.ctx))()
 		// Another request counted in the meantime.
 		if known, ok = c.counted.catalogs.Get(key); ok && known.version == snapshot.Version() {
-			return nil
+			return
 		}
 		known = c.countCatalog(snapshot)
 		if len(must(c.directory.CCPairs())) > 0 {
@@ -168,15 +168,14 @@ func (c *call) catalog() (known catalog) {
 			known.version = snapshot.Version()
 			c.counted.catalogs.Add(key, known)
 		}
-		return nil
-	}))
+	})
 	return known
 }
 
 // scopesOf counts what the caller may see of the scopes of agents, by agent id.
 func (c *call) scopesOf(agents []directory.Agent) map[int]scopeCount {
 	known := make(map[int]scopeCount, len(agents))
-	check(c.read(func(snapshot index.Snapshot) error {
+	c.read(func(snapshot index.Snapshot) {
 		key := keyOf(c.who)
 		missing := func() []directory.Agent {
 			return slices.DeleteFunc(slices.Clone(agents), func(a directory.Agent) bool {
@@ -188,7 +187,7 @@ func (c *call) scopesOf(agents []directory.Agent) map[int]scopeCount {
 			})
 		}
 		if len(missing()) == 0 {
-			return nil
+			return
 		}
 		defer must(c.slots.acquire(c.ctx))()
 		rest := missing() // another request may have counted in the meantime
@@ -200,8 +199,7 @@ func (c *call) scopesOf(agents []directory.Agent) map[int]scopeCount {
 			known[a.ID] = count
 			c.counted.scopes.Add(scopeKey{key, a.ID, a.Revision}, count)
 		}
-		return nil
-	}))
+	})
 	return known
 }
 

@@ -254,13 +254,12 @@ func (t *turn) passages() (response *wire.SearchResponse) {
 	if len(t.request.Refs) == 0 {
 		return t.search()
 	}
-	check(t.read(func(snapshot index.Snapshot) error {
+	t.read(func(snapshot index.Snapshot) {
 		edge, refs := t.cross(snapshot, &t.prepared), slices.Clone(t.request.Refs)
 		edge.storeAll(refs)
 		response = must(pipeline.Passages(t.ctx, snapshot, t.prepared, refs))
 		edge.narrow(response)
-		return nil
-	}))
+	})
 	return response
 }
 
@@ -278,7 +277,7 @@ func (t *turn) search() (response *wire.SearchResponse) {
 		}
 	}
 	var provisional *wire.SearchResponse
-	check(t.read(func(snapshot index.Snapshot) error {
+	t.read(func(snapshot index.Snapshot) {
 		edge := t.cross(snapshot, &t.prepared)
 		response = must(pipeline.Run(t.ctx, snapshot, t.prepared, func(event wire.SearchEvent) {
 			switch {
@@ -289,8 +288,7 @@ func (t *turn) search() (response *wire.SearchResponse) {
 			}
 		}))
 		edge.narrow(response)
-		return nil
-	}))
+	})
 	send(response)
 	return response
 }

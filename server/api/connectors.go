@@ -123,7 +123,7 @@ func (c *call) post(document index.Document, pairID int) (written index.Written)
 
 // addedTo counts the documents of a set that do not come from a connector.
 func (c *call) addedTo(set string) (n int) {
-	check(c.read(func(snapshot index.Snapshot) error {
+	c.read(func(snapshot index.Snapshot) {
 		ids := must(snapshot.DocumentIDs(c.ctx, index.Selector{Set: set}))
 		for batch := range slices.Chunk(ids, documentBatch) {
 			for _, stored := range must(snapshot.Documents(c.ctx, batch, index.Everything())) {
@@ -132,8 +132,7 @@ func (c *call) addedTo(set string) (n int) {
 				}
 			}
 		}
-		return nil
-	}))
+	})
 	return n
 }
 
@@ -156,30 +155,24 @@ func postDocument(c *call) any {
 // refuseTaken refuses an id for a posted document that reads as another one's: as the public id or a ref of the
 // document of a file, or as a short ref.
 func (c *call) refuseTaken(id string) {
-	check(c.read(func(snapshot index.Snapshot) error {
+	c.read(func(snapshot index.Snapshot) {
 		edge := c.edge(snapshot)
 		edge.access = index.Everything()
 		public, _ := edge.names.Stored(id)
 		ofPublic, _, _ := wire.SplitRef(public)
-		found, err := snapshot.Documents(c.ctx, []string{id, public, ofPublic}, edge.access)
-		if err != nil || len(found) > 0 && found[0].ID == id {
-			return err // the document itself, which Write refuses to replace if it is another's
+		found := must(snapshot.Documents(c.ctx, []string{id, public, ofPublic}, edge.access))
+		if len(found) > 0 && found[0].ID == id {
+			return // the document itself, which Write refuses to replace if it is another's
 		}
 		for _, d := range found {
 			if !ownedByPosts(d.Origin) {
-				return &index.OwnedError{Origins: map[string]string{id: d.Origin}}
+				abort(&index.OwnedError{Origins: map[string]string{id: d.Origin}})
 			}
 		}
-		short, _, isShort := wire.SplitShort(id)
-		if !isShort {
-			return nil
+		if short, _, isShort := wire.SplitShort(id); isShort && len(must(edge.hashes(short))) > 0 {
+			abort(coded("CONFLICT", "The id reads as the short ref of another document; choose another one."))
 		}
-		hashes, err := edge.hashes(short)
-		if err == nil && len(hashes) > 0 {
-			err = coded("CONFLICT", "The id reads as the short ref of another document; choose another one.")
-		}
-		return err
-	}))
+	})
 }
 
 // ingested answers GET /onyx-api/ingestion: the posted documents that the caller may see.

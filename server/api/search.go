@@ -40,7 +40,7 @@ func (c *call) runSearch(audit *audit) any {
 	visible := c.visibleSets()
 	defer must(c.slots.acquireFor(c.ctx, prepared))()
 	var response *wire.SearchResponse
-	err = c.read(func(snapshot index.Snapshot) (err error) {
+	err = c.reading(c.ctx, c.who.Tenant, func(snapshot index.Snapshot) (err error) {
 		edge := c.cross(snapshot, &prepared)
 		if request.Stream {
 			return c.stream(snapshot, prepared, func(response *wire.SearchResponse) {
