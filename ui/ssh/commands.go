@@ -291,14 +291,7 @@ func unescaped(text []rune, quote rune) string {
 	if quote == '\'' {
 		return string(text)
 	}
-	var out strings.Builder
-	for i := 0; i < len(text); i++ {
-		if text[i] == '\\' && i+1 < len(text) && (text[i+1] == '"' || text[i+1] == '\\') {
-			i++
-		}
-		out.WriteRune(text[i])
-	}
-	return out.String()
+	return strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(string(text))
 }
 
 // now returns the time in UTC: the zone of a visitor is not known, and that of the server is nobody's.

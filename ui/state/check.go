@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"go.mau.fi/util/exslices"
+
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/internal/text"
@@ -58,9 +60,6 @@ func isGone(err error) bool {
 // holds reports whether chunks have a text, however it is divided into lines. The end of the text may be cut off within
 // a word.
 func holds(chunks []wire.Chunk, content string) bool {
-	var have strings.Builder
-	for _, chunk := range chunks {
-		have.WriteString(chunk.Text() + "\n")
-	}
-	return strings.Contains(text.OneLine(have.String()), text.OneLine(content))
+	have := strings.Join(exslices.CastFunc(chunks, wire.Chunk.Text), "\n")
+	return strings.Contains(text.OneLine(have), text.OneLine(content))
 }

@@ -52,13 +52,12 @@ func joinsNext(r rune) bool {
 
 // flagLetters returns regional indicators, which flags are written with, as plain letters.
 func flagLetters(parts []rune) string {
-	var letters strings.Builder
-	for _, r := range parts {
+	return strings.Map(func(r rune) rune {
 		if r >= 0x1f1e6 && r <= 0x1f1ff {
-			letters.WriteByte(byte('A' + r - 0x1f1e6))
+			return 'A' + r - 0x1f1e6
 		}
-	}
-	return letters.String()
+		return -1
+	}, string(parts))
 }
 
 // limited shortens clusters longer than any in writing: accents stay up to the limit, else only the first letter.

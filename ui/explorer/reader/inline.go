@@ -4,6 +4,7 @@ import (
 	"iter"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -298,8 +299,7 @@ func isFile(address string) bool {
 // paint.Text remove these characters from foreign text. A note is a begin, a number in binary and an end.
 const (
 	noteBegin = "\u2063"
-	noteZero  = "\u2061"
-	noteOne   = "\u2062"
+	noteZero  = '\u2061' // the next one is for 1
 	noteEnd   = "\u2064"
 )
 
@@ -319,39 +319,20 @@ const (
 func isNote(r rune) bool { return r >= 0x2061 && r <= 0x2064 }
 
 func note(kind noteKind, value int) string {
-	var out strings.Builder
-	out.WriteString(noteBegin)
-	for number := value*int(noteKinds) + int(kind); number > 0; number >>= 1 {
-		if number&1 == 1 {
-			out.WriteString(noteOne)
-		} else {
-			out.WriteString(noteZero)
-		}
-	}
-	out.WriteString(noteEnd)
-	return out.String()
+	number := strconv.FormatInt(int64(value)*int64(noteKinds)+int64(kind), 2)
+	return noteBegin + strings.Map(func(digit rune) rune { return digit - '0' + noteZero }, number) + noteEnd
 }
 
 // readNote reads the note that a text begins with. size is 0 if there is none.
 func readNote(s string) (kind noteKind, value, size int) {
-	rest, found := strings.CutPrefix(s, noteBegin)
-	if !found {
+	rest, begins := strings.CutPrefix(s, noteBegin)
+	written, _, ends := strings.Cut(rest, noteEnd)
+	digits := strings.Map(func(r rune) rune { return r - noteZero + '0' }, written)
+	number, err := strconv.ParseInt(digits, 2, 0)
+	if !begins || !ends || err != nil {
 		return 0, 0, 0
 	}
-	number := 0
-	for bit := 0; bit < 31; bit++ {
-		if after, isOne := strings.CutPrefix(rest, noteOne); isOne {
-			number |= 1 << bit
-			rest = after
-		} else if rest, found = strings.CutPrefix(rest, noteZero); !found {
-			break
-		}
-	}
-	rest, found = strings.CutPrefix(rest, noteEnd)
-	if !found {
-		return 0, 0, 0
-	}
-	return noteKind(number % int(noteKinds)), number / int(noteKinds), len(s) - len(rest)
+	return noteKind(number) % noteKinds, int(number) / int(noteKinds), len(noteBegin) + len(written) + len(noteEnd)
 }
 
 func flag(on bool) int {

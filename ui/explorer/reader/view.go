@@ -7,6 +7,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/internal/pattern"
 	"quarry/internal/text"
 	"quarry/theme"
 	"quarry/ui/explorer/paint"
@@ -140,7 +141,7 @@ func (r *Reader) marked(l *line, p *piece) string {
 		if m.reset {
 			out.WriteString(endStyle)
 		}
-		out.WriteString(m.back + style.Render(withoutStyles(l.text[m.from:m.to])))
+		out.WriteString(m.back + style.Render(anyStyle().ReplaceAllString(l.text[m.from:m.to], "")))
 		at = m.to
 		if end := at + len(endStyle); strings.HasPrefix(l.text[at:], endStyle) &&
 			(i+1 == len(l.marks) || end <= l.marks[i+1].from) {
@@ -155,21 +156,7 @@ func (r *Reader) marked(l *line, p *piece) string {
 
 const endStyle = "\x1b[m"
 
-// withoutStyles removes the styles from a text, but not the links.
-func withoutStyles(s string) string {
-	if !strings.Contains(s, "\x1b[") {
-		return s
-	}
-	var out strings.Builder
-	for {
-		before, after, found := strings.Cut(s, "\x1b[")
-		out.WriteString(before)
-		if !found {
-			return out.String()
-		}
-		_, s, _ = strings.Cut(after, "m")
-	}
-}
+var anyStyle = pattern.Lazy(`\x1b\[[^m]*m`)
 
 // seamLine returns a line between pieces.
 func (r *Reader) seamLine(s seam, width int) string {
