@@ -8,7 +8,6 @@ import (
 
 	"quarry/client/field"
 	"quarry/client/wire"
-	"quarry/internal/text"
 )
 
 // outgoing is a search on its way to a server that may lack extensions.
@@ -210,18 +209,6 @@ func adapt(response *wire.SearchResponse, request wire.SearchRequest) {
 		response.Results = response.Results[:*n]
 	}
 	response.Notes = append(response.Notes, ignored(request)...)
-}
-
-// setPlaces sets the places of results of a server that has none: what their metadata and links say.
-func setPlaces(results []wire.SearchResult) {
-	for i := range results {
-		r := &results[i]
-		metadata := make(map[string][]string, len(r.Metadata))
-		for key, value := range r.Metadata {
-			metadata[key] = value.Values
-		}
-		r.Place = field.PlaceOf(r.SourceType, text.OrEmpty(r.Link), metadata)
-	}
 }
 
 // ignored returns notes about the filters of a request that a bare Onyx ignores.

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"quarry/client/field"
 	"quarry/client/wire"
 )
 
@@ -131,7 +132,9 @@ func (c *Client) complete(envelope *searchEnvelope, o outgoing) (*wire.SearchRes
 	}
 	sanitizeValue(response, c.options.Local)
 	if envelope.Stages == nil {
-		setPlaces(response.Results)
+		for i := range response.Results {
+			response.Results[i].Place = field.PlaceOfResult(response.Results[i])
+		}
 	}
 	o.filter(response)
 	if envelope.Stages == nil {

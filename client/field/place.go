@@ -8,6 +8,9 @@ import (
 	"unicode"
 
 	"go.mau.fi/util/exslices"
+
+	"quarry/client/wire"
+	"quarry/internal/text"
 )
 
 // A place is where a document lives: a path of names, from the short name of the root that it was added from, or its
@@ -104,6 +107,15 @@ var placeKeys = [...]struct {
 // PlaceOf returns the place of a document that no root has: its source, and what PlaceInSource says.
 func PlaceOf(source, link string, metadata map[string][]string) string {
 	return JoinPlace(append([]string{source}, PlaceInSource(source, link, metadata)...)...)
+}
+
+// PlaceOfResult returns the place that the metadata and the link of a result say.
+func PlaceOfResult(r wire.SearchResult) string {
+	metadata := make(map[string][]string, len(r.Metadata))
+	for key, value := range r.Metadata {
+		metadata[key] = value.Values
+	}
+	return PlaceOf(r.SourceType, text.OrEmpty(r.Link), metadata)
 }
 
 // PlaceInSource returns the names below its source that the metadata and the link of a document say: its channel, its

@@ -9,17 +9,12 @@ import (
 
 	"quarry/client/field"
 	"quarry/client/wire"
-	"quarry/internal/text"
 )
 
 // Where returns the place of a document in its source, the outermost name first: its channel, space or repository, or
 // the root and the folders of a file. It is empty if unknown.
 func Where(r wire.SearchResult) []string {
-	metadata := make(map[string][]string, len(r.Metadata))
-	for key, value := range r.Metadata {
-		metadata[key] = value.Values
-	}
-	names := field.PlaceNames(cmp.Or(r.Place, field.PlaceOf(r.SourceType, text.OrEmpty(r.Link), metadata)))
+	names := field.PlaceNames(cmp.Or(r.Place, field.PlaceOfResult(r)))
 	if len(names) > 0 && names[0] == r.SourceType {
 		return names[1:]
 	}
