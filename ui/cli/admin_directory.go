@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -77,9 +78,7 @@ func connectors() administered[wire.DirectoryConnector] {
 		table{header: []string{"ID", "NAME", "SOURCE", "ACCESS", "SETS", "SEEN BY"}},
 		func(c wire.DirectoryConnector) []string {
 			seen := map[string]string{"public": "everybody", "sync": "as each document says"}[c.AccessType]
-			if seen == "" {
-				seen = listOr("nobody", c.Groups, []string{c.Creator})
-			}
+			seen = cmp.Or(seen, listOr("nobody", c.Groups, []string{c.Creator}))
 			return []string{strconv.Itoa(c.ID), c.Name, c.Source, c.AccessType, listOr("none", c.DocumentSets), seen}
 		}}
 }

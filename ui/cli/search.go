@@ -294,9 +294,7 @@ func runSearches(ctx context.Context, c *client.Client, plan []plannedQuery, raw
 			} else {
 				o.response, err = c.Search(ctx, query.request)
 			}
-			if o.response == nil {
-				o.response = &wire.SearchResponse{}
-			}
+			o.response = cmp.Or(o.response, &wire.SearchResponse{})
 			return err
 		}
 		group.Run(func() error { o.err = guard.Call(search); return nil })

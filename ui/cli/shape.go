@@ -84,10 +84,7 @@ func (a *app) readShape(command *cobra.Command) (err error) {
 func (a *app) templateFunctions() template.FuncMap {
 	return template.FuncMap{
 		"join": func(separator string, list []any) string {
-			words := make([]string, len(list))
-			for i, item := range list {
-				words[i] = fmt.Sprint(item)
-			}
+			words := exslices.CastFunc(list, func(item any) string { return fmt.Sprint(item) })
 			return strings.Join(words, separator)
 		},
 		"pluck": func(key string, list []any) []any {

@@ -119,10 +119,8 @@ func (m *Model) refresh() tea.Cmd {
 // that an instant search finds the same.
 func (m *Model) foundByWords() bool {
 	s := m.search.shown
-	if s.instant || s.wire.Instant {
-		return true
-	}
-	return withoutModel(s.response) && !m.conn.vectors && len(m.target.Beside) == 0
+	return s.instant || s.wire.Instant ||
+		withoutModel(s.response) && !m.conn.vectors && len(m.target.Beside) == 0
 }
 
 // withoutModel reports whether a server found its answer without a language model because it has none.

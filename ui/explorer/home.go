@@ -450,10 +450,7 @@ func (m *Model) entryLine(entry homeEntry, i, width int) string {
 	case i < numbered && m.focus == InHome:
 		digit = strconv.Itoa(i+1) + "  "
 	}
-	style := entry.style
-	if style == nil {
-		style = &m.theme.Text
-	}
+	style := cmp.Or(entry.style, &m.theme.Text)
 	if entry.place && entry.share == 0 && paint.Width(entry.text+entry.note)+len(" | ") > width {
 		entry.note = "" // a count says more
 	}

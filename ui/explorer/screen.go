@@ -322,10 +322,7 @@ func (m *Model) themeEntries() []panel.Entry {
 	}
 	var entries []panel.Entry
 	for _, mode := range theme.Modes() {
-		entry := panel.Entry{Action: mode, Group: "Built in", Text: about[mode], Keys: m.themeMark(mode)}
-		if entry.Text == "" {
-			entry.Text = mode
-		}
+		entry := panel.Entry{Action: mode, Group: "Built in", Text: cmp.Or(about[mode], mode), Keys: m.themeMark(mode)}
 		if !text.IsAmong(mode, "auto ansi16 mono") {
 			entry.Reason = m.fewColours()
 		}

@@ -1,6 +1,7 @@
 package passage
 
 import (
+	"cmp"
 	"net/url"
 	"path"
 	"strings"
@@ -185,10 +186,7 @@ func (p *porter) link(text string, at int) (written string, length int) {
 	case strings.HasPrefix(rest, "[") && strings.Contains(rest, "]"):
 		name := rest[1:strings.IndexByte(rest, ']')]
 		end += 1 + len(name) + 2
-		if name == "" {
-			name = label
-		}
-		target = p.targets[strings.ToLower(name)]
+		target = p.targets[strings.ToLower(cmp.Or(name, label))]
 	default:
 		end++
 		target = p.targets[strings.ToLower(label)]

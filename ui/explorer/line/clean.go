@@ -1,6 +1,7 @@
 package line
 
 import (
+	"cmp"
 	"math"
 	"strings"
 	"unicode"
@@ -80,8 +81,5 @@ func clip(s string, limit int) string {
 	for clusters := graphemes.FromString(s); clusters.Next() && clusters.End() <= cut; {
 		whole = clusters.End()
 	}
-	if whole == 0 {
-		whole = cut
-	}
-	return s[:whole]
+	return s[:cmp.Or(whole, cut)]
 }

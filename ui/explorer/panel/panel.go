@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"charm.land/bubbles/v2/viewport"
+	"go.mau.fi/util/exslices"
 
 	"quarry/theme"
 	"quarry/ui/explorer/line"
@@ -106,11 +107,9 @@ func Wrapped(text string, indent, width int, style theme.Style) []string {
 	if text == "" {
 		return nil
 	}
-	lines := paint.Wrap(paint.Line(text), max(1, width-indent))
-	for i := range lines {
-		lines[i] = paint.Blank(indent) + style.Render(lines[i])
-	}
-	return lines
+	return exslices.CastFunc(paint.Wrap(paint.Line(text), max(1, width-indent)), func(line string) string {
+		return paint.Blank(indent) + style.Render(line)
+	})
 }
 
 // Input draws a line to type in, width columns wide, and returns the column of the cursor.
