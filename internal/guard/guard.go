@@ -52,6 +52,34 @@ func Call(f func() error) (failure error) {
 	return failure
 }
 
+// Abort ends the function that Ended runs with an error: its steps, and what they alone call, need no checks of their
+// own. A function whose caller does something about its error, or that another goroutine calls, returns it.
+func Abort(err error) { panic(aborted{err}) }
+
+type aborted struct{ error }
+
+// Check aborts if there is an error.
+func Check(err error) {
+	if err != nil {
+		Abort(err)
+	}
+}
+
+// Ended calls f, and returns the error that it was aborted with.
+func Ended(f func()) (err error) {
+	defer func() {
+		switch cause := recover().(type) {
+		case nil:
+		case aborted:
+			err = cause.error
+		default:
+			panic(cause)
+		}
+	}()
+	f()
+	return nil
+}
+
 // Go calls f in a goroutine of its own. A panic of f goes to broke.
 func Go(f func(), broke func(error)) { go Func(f, broke)() }
 

@@ -94,3 +94,24 @@ func TestGoexit(t *testing.T) {
 		t.Error(<-broke)
 	}
 }
+
+func TestEnded(t *testing.T) {
+	late := errors.New("too late")
+	reached := false
+	err := guard.Ended(func() {
+		guard.Check(nil)
+		reached = true
+		guard.Check(late)
+		t.Error("not aborted")
+	})
+	if err != late || !reached { //nolint:errorlint // the very one
+		t.Errorf("ended with %v, reached %v", err, reached)
+	}
+	if err := guard.Ended(func() {}); err != nil {
+		t.Error(err)
+	}
+	var caught *guard.PanicError
+	if err := guard.Call(func() error { return guard.Ended(func() { panic("broken") }) }); !errors.As(err, &caught) || caught.Value != "broken" {
+		t.Errorf("a panic became %v", err)
+	}
+}

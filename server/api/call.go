@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"quarry/internal/guard"
 	"quarry/server/directory"
 	"quarry/server/index"
 )
@@ -25,38 +26,16 @@ type call struct {
 // written anything.
 type responder func(c *call) any
 
-// abort ends a request with an error, which ended returns: responders, and what they alone call, need no checks behind
-// each step. A function whose caller does something about its error, or that another goroutine calls, returns it.
-func abort(err error) { panic(aborted{err}) }
-
-type aborted struct{ error }
+// abort ends a request with an error, see guard.Abort.
+func abort(err error) { guard.Abort(err) }
 
 // check aborts the request if there is an error.
-func check(err error) {
-	if err != nil {
-		abort(err)
-	}
-}
+func check(err error) { guard.Check(err) }
 
 // must returns a value, or aborts the request if there is an error.
 func must[T any](value T, err error) T {
 	check(err)
 	return value
-}
-
-// ended runs a part of a request, and returns the error that it was aborted with.
-func ended(do func()) (err error) {
-	defer func() {
-		switch cause := recover().(type) {
-		case nil:
-		case aborted:
-			err = cause.error
-		default:
-			panic(cause)
-		}
-	}()
-	do()
-	return nil
 }
 
 // fieldReader reads the fields of a request.
@@ -101,7 +80,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, route route, who
 		c.fields = route.read(r)
 	}
 	var value any
-	err := ended(func() { value = route.respond(c) })
+	err := guard.Ended(func() { value = route.respond(c) })
 	if err == nil && route.syncs {
 		err = s.SyncConnectors(c.ctx, who.Tenant)
 	}

@@ -92,7 +92,7 @@ func (t *turn) respond() any {
 	defer release()
 	ctx, cancel := context.WithCancelCause(whole)
 	defer cancel(nil)
-	if err := ended(t.begin); err != nil {
+	if err := guard.Ended(t.begin); err != nil {
 		check(t.refuse(err))
 		return written{}
 	}
@@ -102,7 +102,7 @@ func (t *turn) respond() any {
 	defer t.record.end()
 	defer t.watch(cancel)()
 	defer t.watchReaders(c.ctx, cancel)()
-	failure := ended(t.run)
+	failure := guard.Ended(t.run)
 	t.keep(failure)
 	if !t.request.Stream {
 		if c.ctx.Err() == context.Canceled {

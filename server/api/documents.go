@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/internal/text"
 	"quarry/server/directory"
 	"quarry/server/index"
@@ -135,7 +136,7 @@ func documentSize(c *call) any {
 // chunkInfo answers GET /document/chunk-info: one chunk. A document that is not found is a chunk that is not.
 func chunkInfo(c *call) any {
 	var info any
-	err := ended(func() { info = viewChunk(c) })
+	err := guard.Ended(func() { info = viewChunk(c) })
 	if statusOf(err) == http.StatusNotFound {
 		err = detailed(http.StatusNotFound, chunkNotFound)
 	}

@@ -209,7 +209,7 @@ func (c *call) libraryWork(writes bool, do func(*work)) any {
 			out.send(event)
 		}
 	}}
-	err := ended(func() { do(w) })
+	err := guard.Ended(func() { do(w) })
 	if err == nil {
 		if writes {
 			w.settle()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/internal/text"
 	"quarry/server/directory"
 	"quarry/server/index"
@@ -199,7 +200,7 @@ func (a *audit) complete() bool { return a.whole || a.kind == kindSearch && a.st
 func (a *audit) of(do func()) {
 	var err error
 	defer func() { a.end(err) }()
-	err = ended(do)
+	err = guard.Ended(do)
 	check(err)
 }
 

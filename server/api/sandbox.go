@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/internal/text"
 	"quarry/server/directory"
 )
@@ -38,7 +39,7 @@ func sandboxSearch(c *call) any {
 	if err == nil {
 		inner := *c
 		inner.fields = objectFields(mustJSON(request))
-		err = ended(func() { answer = searchLibrary(&inner) })
+		err = guard.Ended(func() { answer = searchLibrary(&inner) })
 	}
 	if f, _ := explain(err, false); err != nil && f.status == http.StatusUnprocessableEntity {
 		err = coded("INVALID_REQUEST", "%s", f.detail)

@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,38 +16,29 @@ import (
 )
 
 // cite writes the answer: passages, citation numbers per document, counts.
-func (r *run) cite() error {
-	if err := r.write(r.response, r.final); err != nil {
-		return err
-	}
-	if err := r.noteEmptySources(); err != nil {
-		return err
-	}
+func (r *run) cite() (skipped string) {
+	r.write(r.response, r.final)
+	r.noteEmptySources()
 	r.noteDamage()
 	r.stage.Detail = text.Count(len(r.response.CitationMapping), "document")
-	return nil
+	return ""
 }
 
 // provisional sends the first of the ranked sections to streaming clients while later stages run.
-func (r *run) provisional(sections []section) error {
+func (r *run) provisional(sections []section) {
 	if !r.Search.Stream {
-		return nil
+		return
 	}
 	chosen, rest := firstSections(sections, r.Search.NumResults)
 	response := *r.response
 	response.CitationMapping = map[string]string{}
-	if err := r.write(&response, arrange(chosen, rest, r.Search)); err != nil {
-		return fmt.Errorf("provisional answer: %w", err)
-	}
+	r.write(&response, arrange(chosen, rest, r.Search))
 	r.emit(wire.SearchEvent{Type: wire.EventProvisional, Response: &response})
-	return nil
 }
 
 // write fills a response with sections and their counts. Documents that were removed meanwhile are left out.
-func (r *run) write(response *wire.SearchResponse, sections []section) error {
-	if err := r.lacking(sections); err != nil {
-		return fmt.Errorf("look up what lacks words: %w", err)
-	}
+func (r *run) write(response *wire.SearchResponse, sections []section) {
+	r.lacking(sections)
 	related := idsOf(sections)
 	for _, s := range sections {
 		related = append(append(related, r.copiesOf(s)...), r.newer[s.document])
@@ -56,26 +46,20 @@ func (r *run) write(response *wire.SearchResponse, sections []section) error {
 	group, within := guard.NewGroup(r.ctx)
 	defer group.Wait()
 	group.Run(func() error { return r.count(within, response) })
-	if err := r.look(related); err != nil {
-		return err
-	}
+	r.look(related)
 	w := writing{r: r, response: response, numbers: map[documentKey]int{},
 		results: make([]*wire.SearchResult, len(sections))}
 	for from := 0; from < len(sections); from += textsAtATime {
 		some := sections[from:min(from+textsAtATime, len(sections))]
 		texts, err := r.snapshot.Texts(r.ctx, rangesOf(some), r.Access)
-		if err != nil {
-			return fmt.Errorf("read the documents found: %w", err)
-		}
+		check("read the documents found", err)
 		for i, s := range some {
 			if write := w.result(from+i, s, r.described[s.document], texts[i]); write != nil {
 				group.Run(write)
 			}
 		}
 	}
-	if err := group.Wait(); err != nil {
-		return err
-	}
+	guard.Check(group.Wait())
 	response.Results = slices.Grow(response.Results, len(w.results))
 	for _, result := range w.results {
 		if result != nil {
@@ -83,7 +67,6 @@ func (r *run) write(response *wire.SearchResponse, sections []section) error {
 		}
 	}
 	response.LLMFacingText = llmFacingText(response.Results)
-	return nil
 }
 
 // textsAtATime is how many passages are read together, while those before are marked.
@@ -154,7 +137,7 @@ func idsOf(sections []section) (ids []string) {
 }
 
 // look adds documents to those that are described.
-func (r *run) look(ids []string) error {
+func (r *run) look(ids []string) {
 	var unknown []string
 	for _, id := range ids {
 		if _, known := r.described[id]; !known && id != "" {
@@ -163,18 +146,15 @@ func (r *run) look(ids []string) error {
 		}
 	}
 	if len(unknown) == 0 {
-		return nil
+		return
 	}
 	stored, err := r.snapshot.Documents(r.ctx, unknown, r.Access)
-	if err != nil {
-		return fmt.Errorf("describe the documents found: %w", err)
-	}
+	check("describe the documents found", err)
 	for _, d := range stored {
 		if !d.Damaged {
 			r.described[d.ID] = &d
 		}
 	}
-	return nil
 }
 
 func (r *run) result(s section, d index.Stored, chunks []index.Chunk, citation int) wire.SearchResult {

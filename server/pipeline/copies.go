@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"crypto/sha256"
-	"fmt"
 	"io"
 	"slices"
 
@@ -21,15 +20,13 @@ const (
 )
 
 // findCopies groups the matching documents with the same text.
-func (r *run) findCopies() error {
+func (r *run) findCopies() {
 	r.copies, r.same = map[string][]string{}, map[string][]string{}
 	if r.answer().Matched == nil {
-		return nil
+		return
 	}
 	groups, err := r.answer().Matched.Twins(r.ctx)
-	if err != nil {
-		return fmt.Errorf("find copies: %w", err)
-	}
+	check("find copies", err)
 	compared, left := 0, maxComparedPassages
 	for _, ids := range groups {
 		if compared+len(ids) > maxCompared {
@@ -38,12 +35,9 @@ func (r *run) findCopies() error {
 		compared += len(ids)
 		same := map[digest][]string{}
 		for _, id := range ids {
-			text, err := r.digest(id, left)
-			if err != nil {
-				return err
-			}
+			text := r.digest(id, left)
 			if left -= text.passages; left < 0 {
-				return nil
+				return
 			}
 			same[text] = append(same[text], id)
 		}
@@ -56,7 +50,6 @@ func (r *run) findCopies() error {
 			}
 		}
 	}
-	return nil
 }
 
 // digest is that of a document's text; zero for one that cannot be read.
@@ -66,30 +59,28 @@ type digest struct {
 }
 
 // digest returns that of a document, of whose passages it reads until there are more than most.
-func (r *run) digest(id string, most int) (digest, error) {
+func (r *run) digest(id string, most int) digest {
 	key := digestKey{r.Caller, r.snapshot.Version(), id}
 	if known, ok := r.Cache.digests.Get(key); ok {
-		return known, nil
+		return known
 	}
-	found, err := r.digestText(id, most)
-	if err == nil && found != (digest{}) && found.passages <= most { // what is damaged may be repaired
+	found := r.digestText(id, most)
+	if found != (digest{}) && found.passages <= most { // what is damaged may be repaired
 		r.Cache.digests.Add(key, found)
 	}
-	return found, err
+	return found
 }
 
-func (r *run) digestText(id string, most int) (found digest, err error) {
+func (r *run) digestText(id string, most int) (found digest) {
 	hash := sha256.New()
 	for more := true; more && found.passages <= most; {
 		from := found.passages
 		texts, err := r.snapshot.Texts(r.ctx,
 			[]index.Range{{DocumentID: id, From: from, To: from + wire.MaxChunksPerRequest - 1}}, r.Access)
-		if err != nil {
-			return digest{}, fmt.Errorf("compare copies: %w", err)
-		}
+		check("compare copies", err)
 		for _, c := range texts[0] {
 			if c.Damaged {
-				return digest{}, nil
+				return digest{}
 			}
 			_, _ = io.WriteString(hash, c.Text+"\x00")
 		}
@@ -99,7 +90,7 @@ func (r *run) digestText(id string, most int) (found digest, err error) {
 	if found.passages > 0 {
 		hash.Sum(found.sum[:0])
 	}
-	return found, nil
+	return found
 }
 
 // folds reports whether a document has the text of one that came before, which then is its copy; the first one gets

@@ -26,55 +26,42 @@ const (
 
 // expand adds to each selected section what the model considers necessary around it, and drops those that it considers
 // irrelevant.
-func (r *run) expand() error {
+func (r *run) expand() (skipped string) {
 	if r.Search.Lists() {
 		r.final = boundContext(r.chosen, contextLimit(r.Search))
-		return r.skip(r.skipReason(false))
+		return r.skipReason(false)
 	}
 	if why := r.skipReason(r.Search.SkipDocumentSelection); why != "" {
 		r.final = r.untilMatch(arrange(r.chosen, r.rest, r.Search))
-		return r.skip(why)
+		return why
 	}
 	if len(r.chosen) == 0 {
-		return r.skip("nothing to expand")
+		return "nothing to expand"
 	}
 	classes := make([]class, len(r.chosen))
-	inquiries, err := r.classifying(classes)
-	if err != nil {
-		return err
-	}
 	usage := ""
-	if len(inquiries) > 0 {
-		tally, err := r.ask(inquiries, nil)
-		if err != nil {
-			return err
-		}
+	if inquiries := r.classifying(classes); len(inquiries) > 0 {
+		tally := r.ask(inquiries, nil)
 		r.stage.Outcome = r.noteFailures(tally, "those passages stay unchanged")
 		usage = r.withUsage("", tally.usage)
 	}
 	r.stage.Detail = classesDetail(r.chosen, classes) + usage
 	kept, dropped := widen(r.chosen, classes, r.chunkCount)
 	r.final = arrange(kept, sortByRank(append(dropped, r.rest...)), r.Search)
-	return nil
+	return ""
 }
 
 // classifying lists the model calls that classify the selected sections. Sections that are shown as whole documents
 // need none. Without an answer a section stays as it is.
-func (r *run) classifying(classes []class) ([]inquiry, error) {
-	if err := r.look(idsOf(r.chosen)); err != nil {
-		return nil, err
-	}
-	var inquiries []inquiry
+func (r *run) classifying(classes []class) (inquiries []inquiry) {
+	r.look(idsOf(r.chosen))
 	for i, s := range r.chosen {
 		classes[i] = sectionOnly
 		d := r.described[s.document]
 		if s.whole || d == nil || s.center.remote != nil {
 			continue
 		}
-		around, err := r.around(s)
-		if err != nil {
-			return nil, err
-		}
+		around := r.around(s)
 		around.Title = llm.QuoteText(oneLine(d.Title), titleTokens)
 		inquiries = append(inquiries, inquiry{purposeClassify, around, nil, func(reply string) bool {
 			given, ok := parseClass(reply)
@@ -84,7 +71,7 @@ func (r *run) classifying(classes []class) ([]inquiry, error) {
 			return ok
 		}})
 	}
-	return inquiries, nil
+	return inquiries
 }
 
 // surroundings is a section with its neighbours, as a model sees it.
@@ -92,7 +79,7 @@ type surroundings struct {
 	Question, Title, Before, Passage, After llm.Quoted
 }
 
-func (r *run) around(s section) (surroundings, error) {
+func (r *run) around(s section) surroundings {
 	shown := surroundings{Question: llm.QuoteText(r.Search.Query, questionTokens), Before: `"N/A"`, After: `"N/A"`}
 	parts := []struct {
 		from, to, most int
@@ -103,15 +90,11 @@ func (r *run) around(s section) (surroundings, error) {
 		{s.end + 1, s.end + neighbourChunks, aroundTokens, &shown.After},
 	}
 	for _, part := range parts {
-		text, err := r.text(s.document, part.from, part.to, part.most)
-		if err != nil {
-			return shown, err
-		}
-		if text != "" {
+		if text := r.text(s.document, part.from, part.to, part.most); text != "" {
 			*part.shown = llm.QuoteText(text, part.most)
 		}
 	}
-	return shown, nil
+	return shown
 }
 
 // parseClass returns the last single digit from 0 to 3.

@@ -90,10 +90,11 @@ type federatedReply struct {
 
 // retrieveAll searches the federated sources and this library at the same time. Streaming clients get the results of
 // this library first.
-func (r *run) retrieveAll() error {
+func (r *run) retrieveAll() (skipped string) {
 	sources := r.federated()
 	if len(sources) == 0 {
-		return r.retrieve()
+		r.retrieve()
+		return ""
 	}
 	calling, cancel := context.WithCancel(r.ctx)
 	defer cancel()
@@ -107,22 +108,16 @@ func (r *run) retrieveAll() error {
 			replies[i].response, replies[i].err = guard.Within(calling, deadline, ask)
 		}, func(err error) { replies[i].err = err }))
 	}
-	if err := r.retrieve(); err != nil {
-		return err
-	}
+	r.retrieve()
 	if r.early == nil || r.narrowed() {
-		if err := r.provisional(sectionsOf(fuse(r.rankings()), r.wanted())); err != nil {
-			return err
-		}
+		r.provisional(sectionsOf(fuse(r.rankings()), r.wanted()))
 	}
 	calls.Wait()
-	if err := r.ctx.Err(); err != nil {
-		return err
-	}
+	guard.Check(r.ctx.Err())
 	for i, source := range sources {
 		r.stage.Detail += "; " + r.mergeReply(source.Name(), replies[i], maxRemoteBytes/len(sources))
 	}
-	return nil
+	return ""
 }
 
 // federated returns the sources to search. An agent's scope only exists in this library.
@@ -270,26 +265,23 @@ func withRemote(ranked []fusedChunk, lists []remoteList) []fusedChunk {
 }
 
 // fusedSections returns the sections of all results in fused order.
-func (r *run) fusedSections() ([]section, error) {
+func (r *run) fusedSections() []section {
 	lists := r.rankings()
-	ranked, err := r.inOrder(lists)
-	if err != nil {
-		return nil, err
-	}
+	ranked := r.inOrder(lists)
 	page := r.page(ranked)
 	r.paged = page
 	if r.Search.Lists() {
-		return page, nil
+		return page
 	}
 	if r.skipReason(r.Search.SkipDocumentSelection) != "" { // else a model selects among more
 		ranked = onPage(ranked, page)
 	}
 	if len(r.remote) == 0 {
-		return sectionsOf(ranked, r.wanted()), nil
+		return sectionsOf(ranked, r.wanted())
 	}
 	all := withRemote(ranked, r.remote)
 	return ensureShares(sectionsOf(all, r.wanted()), all, min(r.wanted(), maxSelected),
-		federatedShare(lists, r.remote)), nil
+		federatedShare(lists, r.remote))
 }
 
 // onPage returns the passages of a page's documents that score as high as the best of each, or among the first

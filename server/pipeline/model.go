@@ -70,7 +70,7 @@ var errUnusable = errors.New("the reply does not have the requested form")
 
 // ask calls the model for all inquiries at once and handles the replies in their order. Each call ends at its deadline.
 // meanwhile runs beside the calls unless it is nil.
-func (r *run) ask(inquiries []inquiry, meanwhile func() error) (tally, error) {
+func (r *run) ask(inquiries []inquiry, meanwhile func()) tally {
 	ctx, cancel := context.WithCancel(r.ctx)
 	defer cancel()
 	replies, failures := make([]llm.Reply, len(inquiries)), make([]error, len(inquiries))
@@ -78,9 +78,7 @@ func (r *run) ask(inquiries []inquiry, meanwhile func() error) (tally, error) {
 	var calls sync.WaitGroup
 	for i, q := range inquiries {
 		messages, err := llm.Prompt(promptFiles, q.purpose, q.material, q.turns...)
-		if err != nil {
-			return tally{}, err
-		}
+		guard.Check(err)
 		calls.Go(guard.Func(func() {
 			replies[i], failures[i] = guard.Within(ctx, deadline, func(ctx context.Context) (llm.Reply, error) {
 				return r.Model.Complete(ctx,
@@ -89,15 +87,11 @@ func (r *run) ask(inquiries []inquiry, meanwhile func() error) (tally, error) {
 		}, func(err error) { failures[i] = err }))
 	}
 	if meanwhile != nil {
-		if err := meanwhile(); err != nil {
-			return tally{}, err
-		}
+		meanwhile()
 	}
 	calls.Wait()
-	if err := r.ctx.Err(); err != nil {
-		return tally{}, err
-	}
-	return r.use(inquiries, replies, failures), nil
+	guard.Check(r.ctx.Err())
+	return r.use(inquiries, replies, failures)
 }
 
 // use handles the replies and counts them.

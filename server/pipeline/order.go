@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"fmt"
 	"slices"
 
 	"quarry/client/wire"
@@ -12,17 +11,10 @@ import (
 // each one that meaning or a model found before the first match that it outscores, and behind the last match the
 // further ones. The matches that are no candidates of a ranking follow the others as the index lists them, as far as
 // the page needs them.
-func (r *run) inOrder(lists []rankedList) ([]fusedChunk, error) {
-	ranked, err := r.latestFirst(fuse(lists))
-	if err != nil {
-		return nil, err
-	}
-	if err := r.judge(); err != nil {
-		return nil, err
-	}
-	if err := r.findCopies(); err != nil {
-		return nil, err
-	}
+func (r *run) inOrder(lists []rankedList) []fusedChunk {
+	ranked := r.latestFirst(fuse(lists))
+	r.judge()
+	r.findCopies()
 	ranked = slices.DeleteFunc(ranked, func(c fusedChunk) bool { return r.folds(c.document) })
 	last := len(ranked) // behind it nothing matches
 	for last > 0 && !r.standings[ranked[last-1].document].matches {
@@ -36,8 +28,7 @@ func (r *run) inOrder(lists []rankedList) ([]fusedChunk, error) {
 			further = append(further, c)
 		}
 	}
-	rest, err := r.behind(first)
-	return append(append(first, rest...), further...), err
+	return append(append(first, r.behind(first)...), further...)
 }
 
 // standing is how a document stands to the question.
@@ -49,7 +40,7 @@ type standing struct {
 }
 
 // judge notes how the ranked documents stand to the question.
-func (r *run) judge() error {
+func (r *run) judge() {
 	hits := r.answer().Hits
 	r.standings = make(map[string]standing, len(hits))
 	for _, hit := range hits {
@@ -85,20 +76,17 @@ func (r *run) judge() error {
 		}
 	}
 	if len(others) == 0 || r.answer().Matched == nil {
-		return nil
+		return
 	}
 	match, err := r.answer().Matched.Has(r.ctx, others)
-	if err != nil {
-		return fmt.Errorf("look up what matched: %w", err)
-	}
+	check("look up what matched", err)
 	for id := range match {
 		r.standings[id] = standing{matches: true}
 	}
-	return nil
 }
 
 // lacking notes what the documents that the question before its rephrasing alone found lack of the rephrasing.
-func (r *run) lacking(sections []section) error {
+func (r *run) lacking(sections []section) {
 	var ids []string
 	for _, s := range sections {
 		if at, judged := r.standings[s.document]; judged && !at.asked && !at.matches && at.foundBy == "" {
@@ -108,19 +96,19 @@ func (r *run) lacking(sections []section) error {
 		}
 	}
 	if len(ids) == 0 {
-		return nil
+		return
 	}
 	query := r.indexQuery(r.queries[r.question])
 	query.Count, query.Limit, query.Filter = false, len(ids)*hitsPerQuery, index.Filter{Access: r.Access, Among: ids}
 	found, err := r.snapshot.Search(r.ctx, query)
+	check("look up what lacks words", err)
 	for _, hit := range found.Hits {
 		r.standings[hit.DocumentID] = standing{asked: true, missing: hit.Missing}
 	}
-	return err
 }
 
 // behind lists the matching documents behind the ranked ones, if the page reaches them.
-func (r *run) behind(ranked []fusedChunk) (rest []fusedChunk, err error) {
+func (r *run) behind(ranked []fusedChunk) (rest []fusedChunk) {
 	passed, rows, seen := 0, 0, map[string]bool{}
 	for _, c := range ranked {
 		if !seen[c.document] && r.standings[c.document].matches {
@@ -134,21 +122,21 @@ func (r *run) behind(ranked []fusedChunk) (rest []fusedChunk, err error) {
 		}
 	}
 	if rows >= r.wanted() || passed >= r.answer().Documents {
-		return nil, nil
+		return nil
 	}
 	list := index.List{Offset: max(0, r.offset()-passed), Order: index.ByScore}
-	listed, before, err := r.listed(list, seen)
+	listed, before := r.listed(list, seen)
 	for _, hit := range listed {
 		id := chunkID{hit.DocumentID, hit.Chunk}
 		rest = append(rest, fusedChunk{chunkID: id, score: hit.Score, print: hit.Fingerprint, passed: before})
 		before = 0
 	}
-	return rest, err
+	return rest
 }
 
 // listed returns a page of a list of the documents that match, without some and their copies, and how many come before
 // it.
-func (r *run) listed(list index.List, except map[string]bool) ([]index.Hit, int, error) {
+func (r *run) listed(list index.List, except map[string]bool) (hits []index.Hit, before int) {
 	query := r.indexQuery(r.queries[r.question])
 	list.Documents, list.Folds = r.wanted(), make(map[string]string)
 	for id, same := range r.same {
@@ -162,30 +150,29 @@ func (r *run) listed(list index.List, except map[string]bool) ([]index.Hit, int,
 	}
 	query.Count, query.List = false, &list
 	found, err := r.snapshot.Search(r.ctx, query)
+	check("list what matched", err)
 	for _, hit := range found.Hits {
 		r.folds(hit.DocumentID)
 		r.standings[hit.DocumentID] = standing{matches: true, missing: hit.Missing}
 	}
-	return found.Hits, found.Before, err
+	return found.Hits, found.Before
 }
 
 // foldedList returns the page of a list in an order of time, or of all documents, on which copies stand with the first
 // document of their text.
-func (r *run) foldedList() (_ []index.Hit, err error) {
-	if err := r.findCopies(); err != nil {
-		return nil, err
-	}
+func (r *run) foldedList() []index.Hit {
+	r.findCopies()
 	page, passed := r.answer().Hits, r.answer().Before
 	if len(r.same) > 0 {
 		list := index.List{Offset: r.offset(), Order: listOrder(r.Search), Browse: r.Search.Browse}
-		page, passed, err = r.listed(list, nil)
+		page, passed = r.listed(list, nil)
 	}
 	r.numbers = make(map[string]int)
 	for _, hit := range page {
 		r.numbers[hit.DocumentID] = passed + 1
 		passed += 1 + len(r.copies[hit.DocumentID])
 	}
-	return page, err
+	return page
 }
 
 // page returns the sections of a page that begins behind offset matching documents, one of each document. What a page

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/server/index"
 )
 
@@ -16,10 +17,7 @@ func Passages(ctx context.Context, snapshot index.Snapshot, request Request,
 		described: map[string]*index.Stored{}, found: make([]index.Result, 1)}
 	wire.FillEmpty(r.response)
 	r.response.Searched = []string{request.Profile}
-	sections, err := r.sectionsNamed(refs)
-	if err == nil {
-		err = r.write(r.response, mergeOverlapping(sections))
-	}
+	err := guard.Ended(func() { r.write(r.response, mergeOverlapping(r.sectionsNamed(refs))) })
 	if err != nil {
 		return nil, fmt.Errorf("read the passages: %w", err)
 	}
@@ -29,15 +27,13 @@ func Passages(ctx context.Context, snapshot index.Snapshot, request Request,
 
 // sectionsNamed returns the passages that refs name: an id that exists whole wins, and means the document's first
 // passage.
-func (r *run) sectionsNamed(refs []string) ([]section, error) {
+func (r *run) sectionsNamed(refs []string) []section {
 	var candidates []string
 	for _, ref := range refs {
 		id, _, _ := wire.SplitRef(ref)
 		candidates = append(candidates, ref, id)
 	}
-	if err := r.look(candidates); err != nil {
-		return nil, err
-	}
+	r.look(candidates)
 	var hits []index.Hit
 	for _, ref := range refs {
 		id, chunk := ref, 0
@@ -48,5 +44,5 @@ func (r *run) sectionsNamed(refs []string) ([]section, error) {
 			hits = append(hits, index.Hit{DocumentID: id, Chunk: chunk})
 		}
 	}
-	return listedSections(hits), nil
+	return listedSections(hits)
 }

@@ -78,15 +78,15 @@ func Run(ctx context.Context, snapshot index.Snapshot, request Request, emit fun
 		response: &wire.SearchResponse{},
 		weights:  literal(), described: map[string]*index.Stored{},
 	}
-	if err := r.like(); err != nil {
-		return nil, err
+	if err := guard.Ended(r.like); err != nil {
+		return nil, fmt.Errorf("similar_to: %w", err)
 	}
 	wire.FillEmpty(r.response)
 	r.response.Searched = []string{request.Profile}
 	r.response.AppliedFilters = appliedFilters(request, inferred{})
 	stages := []struct {
 		name string
-		do   func() error
+		do   func() (skipped string)
 	}{
 		{"understand", r.understand},
 		{"retrieve", r.retrieveAll},
@@ -103,24 +103,29 @@ func Run(ctx context.Context, snapshot index.Snapshot, request Request, emit fun
 	return r.response, nil
 }
 
-// time runs a stage and records its duration and outcome.
-func (r *run) time(name string, do func() error) error {
+// check aborts the stage at hand if what was being done failed.
+func check(doing string, err error) {
+	if err != nil {
+		guard.Abort(fmt.Errorf("%s: %w", doing, err))
+	}
+}
+
+// time runs a stage and records its duration and outcome. do returns why it did nothing, or "".
+func (r *run) time(name string, do func() (skipped string)) error {
 	r.emit(wire.SearchEvent{Type: wire.EventStage, Name: name, State: "start"})
 	start := time.Now()
 	r.stage = wire.Stage{Name: name, Outcome: wire.OutcomeOK}
-	if err := do(); err != nil {
+	skipped := ""
+	if err := guard.Ended(func() { skipped = do() }); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
+	}
+	if skipped != "" {
+		r.stage.Outcome, r.stage.Detail = wire.OutcomeSkipped, skipped
 	}
 	r.stage.MS = float64(max(1, time.Since(start).Microseconds())) / 1000 // never 0 for a finished stage
 	r.response.Stages = append(r.response.Stages, r.stage)
 	r.emit(wire.SearchEvent{Type: wire.EventStage, Name: name, State: "end", MS: r.stage.MS, Outcome: r.stage.Outcome,
 		Detail: r.stage.Detail})
-	return nil
-}
-
-// skip ends a stage that does nothing, and says why.
-func (r *run) skip(why string) error {
-	r.stage.Outcome, r.stage.Detail = wire.OutcomeSkipped, why
 	return nil
 }
 
@@ -130,7 +135,7 @@ func (r *run) note(code, format string, args ...any) {
 
 // retrieve runs every query with the caller's permissions and filters. The early result of the question is reused
 // unless the model narrowed the search.
-func (r *run) retrieve() error {
+func (r *run) retrieve() {
 	r.found = make([]index.Result, len(r.queries))
 	group, within := guard.NewGroup(r.ctx)
 	group.Run(func() error {
@@ -148,9 +153,7 @@ func (r *run) retrieve() error {
 			return err
 		})
 	}
-	if err := group.Wait(); err != nil {
-		return err
-	}
+	guard.Check(group.Wait())
 	r.mixed = nil // what was found at once was found by words
 	r.weighRewrites()
 	r.followUp()
@@ -176,7 +179,6 @@ func (r *run) retrieve() error {
 		detail += " by " + engine.Engine()
 	}
 	r.stage.Detail = r.withVectorDetail(detail)
-	return nil
 }
 
 const showingInstead = "no document has “%s”; showing “%s”"
@@ -300,27 +302,17 @@ func listOrder(s wire.SearchRequest) index.Order {
 }
 
 // fuse merges the results of the queries into one ranking, and sends it to streaming clients if it is new.
-func (r *run) fuse() error {
+func (r *run) fuse() (skipped string) {
 	if r.inTime() {
-		if err := r.judge(); err != nil {
-			return err
-		}
-		hits, err := r.foldedList()
-		if err != nil {
-			return err
-		}
+		r.judge()
+		hits := r.foldedList()
 		r.sections = listedSections(hits)
-		_ = r.skip("one list")
-		return r.findNewer(fuse([]rankedList{{1, hits}}))
+		r.findNewer(fuse([]rankedList{{1, hits}}))
+		return "one list"
 	}
-	var err error
-	if r.sections, err = r.fusedSections(); err != nil {
-		return err
-	}
+	r.sections = r.fusedSections()
 	if r.early == nil || r.narrowed() || len(r.queries) > 1 || len(r.remote)+len(r.near) > 0 {
-		if err := r.provisional(r.sections); err != nil {
-			return err
-		}
+		r.provisional(r.sections)
 	}
 	r.stage.Detail = r.withWorth(text.Count(len(r.sections), "section") + ", weights " + r.weights.name)
 	if len(r.copies) > 0 {
@@ -329,7 +321,7 @@ func (r *run) fuse() error {
 	if len(r.newer) > 0 {
 		r.stage.Detail += fmt.Sprintf(", %s with a newer version", text.Count(len(r.newer), "document"))
 	}
-	return nil
+	return ""
 }
 
 // count fills in totals and facets: of the documents of this library that match.
@@ -369,20 +361,17 @@ func Facets(ctx context.Context, snapshot index.Snapshot, request Request) (inde
 }
 
 // noteEmptySources adds a note for each requested source without documents that the caller may see.
-func (r *run) noteEmptySources() error {
+func (r *run) noteEmptySources() {
 	if len(r.response.Results) > 0 || len(r.Search.Sources) == 0 {
-		return nil
+		return
 	}
 	counts, err := r.snapshot.Facets(r.ctx, index.Filter{Access: r.Access})
-	if err != nil {
-		return fmt.Errorf("list the sources: %w", err)
-	}
+	check("list the sources", err)
 	for _, s := range r.Search.Sources {
 		if !slices.ContainsFunc(counts.Values[field.Source], func(v index.ValueCount) bool { return v.Value == s }) {
 			r.note(wire.NoteSourceEmpty, "no accessible documents from %s", s)
 		}
 	}
-	return nil
 }
 
 // WireFacets converts counts to their wire form, without the least frequent values beyond 1,000 per facet. Places are

@@ -21,35 +21,29 @@ const (
 )
 
 // selectSections keeps the sections that a model chooses, or the first ten.
-func (r *run) selectSections() error {
+func (r *run) selectSections() (skipped string) {
 	if r.Search.Lists() {
 		r.chosen = r.sections
-		return r.skip("every document of the page is kept")
+		return "every document of the page is kept"
 	}
 	r.chosen, r.rest = firstSections(r.sections, r.Search.NumResults)
 	if why := r.skipReason(r.Search.SkipDocumentSelection); why != "" {
-		return r.skip(fmt.Sprintf("%s: the first %d are kept", why, maxSelected))
+		return fmt.Sprintf("%s: the first %d are kept", why, maxSelected)
 	}
 	if len(r.sections) < 2 {
-		return r.skip("nothing to choose from")
+		return "nothing to choose from"
 	}
-	shown, err := r.shownSections()
-	if err != nil {
-		return err
-	}
+	shown := r.shownSections()
 	material := struct {
 		Question llm.Quoted
 		Passages []llm.Quoted
 		Most     int
 	}{llm.QuoteText(r.Search.Query, questionTokens), shown, maxSelected}
 	var picks []pick
-	tally, err := r.ask([]inquiry{{purposeSelect, material, nil, func(reply string) bool {
+	tally := r.ask([]inquiry{{purposeSelect, material, nil, func(reply string) bool {
 		picks = parseSelection(reply, len(shown))
 		return len(picks) > 0
 	}}}, nil)
-	if err != nil {
-		return err
-	}
 	detail := fmt.Sprintf("the first %d are kept", len(r.chosen))
 	r.stage.Outcome = r.noteFailures(tally, detail)
 	if len(picks) > 0 {
@@ -60,16 +54,13 @@ func (r *run) selectSections() error {
 		}
 	}
 	r.stage.Detail = r.withUsage(detail, tally.usage)
-	return nil
+	return ""
 }
 
 // shownSections returns the sections that fit into the prompt, in order. A document that was removed meanwhile is an
 // empty passage, so that the numbers stay.
-func (r *run) shownSections() ([]llm.Quoted, error) {
-	if err := r.look(idsOf(r.sections)); err != nil {
-		return nil, err
-	}
-	var shown []llm.Quoted
+func (r *run) shownSections() (shown []llm.Quoted) {
+	r.look(idsOf(r.sections))
 	room := selectionTokens
 	for i, s := range r.sections {
 		var one wire.SearchResult
@@ -78,11 +69,7 @@ func (r *run) shownSections() ([]llm.Quoted, error) {
 		} else if d := r.described[s.document]; d != nil {
 			one = describe(*d)
 			from, to := s.aroundCenter()
-			content, err := r.text(s.document, from, to, passageTokens)
-			if err != nil {
-				return nil, err
-			}
-			one.Content = content
+			one.Content = r.text(s.document, from, to, passageTokens)
 		}
 		if room -= text.EstimateTokens(one.Content) + sectionTokens; room < 0 && i > 0 {
 			break
@@ -90,7 +77,7 @@ func (r *run) shownSections() ([]llm.Quoted, error) {
 		one.CitationID = &i
 		shown = append(shown, llm.Quote(wire.CandidateResult.Of(&one)))
 	}
-	return shown, nil
+	return shown
 }
 
 // describe returns a document's fields without its content, bounded to about sectionTokens.
@@ -114,13 +101,11 @@ func describe(d index.Stored) wire.SearchResult {
 }
 
 // text returns a run of chunks as one text of at most most tokens; "" if the document was removed meanwhile.
-func (r *run) text(document string, from, to, most int) (string, error) {
+func (r *run) text(document string, from, to, most int) string {
 	texts, err := r.snapshot.Texts(r.ctx, []index.Range{{DocumentID: document, From: from, To: to}}, r.Access)
-	if err != nil {
-		return "", fmt.Errorf("read %s: %w", document, err)
-	}
+	check("read "+document, err)
 	whole, _ := joined(texts[0])
-	return text.ClipTokens(whole, most), nil
+	return text.ClipTokens(whole, most)
 }
 
 // pick is a section that a model chose; whole asks for the whole document.

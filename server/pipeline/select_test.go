@@ -123,10 +123,7 @@ func TestShownSectionsFitTheBudget(t *testing.T) {
 		r.sections = append(r.sections, section{document: id, start: 0, end: 4, rank: i,
 			center: fusedChunk{chunkID: chunkID{id, 2}}})
 	}
-	shown, err := r.shownSections()
-	if err != nil {
-		t.Fatal(err)
-	}
+	shown := r.shownSections()
 	// 3 chunks of 625 tokens are cut to 1,536; with 75 for the rest seven of them fit 12,800, and the one that is gone.
 	if len(shown) != 8 || !strings.Contains(string(shown[4]), `"section_id":4`) {
 		t.Errorf("%d sections are shown: %.200s", len(shown), shown)

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"cmp"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,14 +22,12 @@ type understood struct {
 }
 
 // understand asks a model for further queries and for limits. The question itself is searched for at the same time.
-func (r *run) understand() error {
+func (r *run) understand() (skipped string) {
 	if r.Model != nil {
 		r.weights = parity()
 	}
 	r.setQueries(understood{})
-	if err := r.startVectors(); err != nil {
-		return err
-	}
+	r.startVectors()
 	if why := r.skipReason(r.Model == nil && r.Search.SkipQueryExpansion); why != "" {
 		switch {
 		case r.Search.Instant || r.Search.WithoutModel():
@@ -40,24 +37,21 @@ func (r *run) understand() error {
 		case !r.Search.SkipQueryExpansion:
 			r.note(wire.NoteNoModel, "no language model is configured: the question was searched unchanged")
 		}
-		return r.skip(why)
+		return why
 	}
 	var u understood
 	inquiries := r.understanding(&u)
 	if len(inquiries) == 0 {
-		return r.skip("nothing to ask")
+		return "nothing to ask"
 	}
-	tally, err := r.ask(inquiries, r.searchAtOnce)
-	if err != nil {
-		return err
-	}
+	tally := r.ask(inquiries, r.searchAtOnce)
 	r.setQueries(u)
 	r.limit = inferred{sources: u.limit.sources, window: u.limit.within(timeRange(r.Request))}
 	r.filter = filterWithin(r.Request, r.limit)
 	r.response.AppliedFilters = appliedFilters(r.Request, r.limit)
 	r.stage.Outcome = r.noteFailures(tally, "the search continued without it")
 	r.stage.Detail = r.withUsage(r.understandingDetail(u), tally.usage)
-	return nil
+	return ""
 }
 
 // setQueries sets the queries and adds them to the response.
@@ -79,18 +73,12 @@ func (r *run) setQueries(u understood) {
 }
 
 // searchAtOnce searches for the question itself and sends the provisional result.
-func (r *run) searchAtOnce() error {
+func (r *run) searchAtOnce() {
 	result, err := r.snapshot.Search(r.ctx, r.indexQuery(r.queries[r.question]))
-	if err != nil {
-		return fmt.Errorf("retrieve: %w", err)
-	}
+	check("retrieve", err)
 	r.early = &result
 	r.found = append(r.found[:0], result)
-	sections, err := r.fusedSections()
-	if err != nil {
-		return err
-	}
-	return r.provisional(sections)
+	r.provisional(r.fusedSections())
 }
 
 // understanding lists the model calls about the question. Their results go to u. Emoji and punctuation mean something

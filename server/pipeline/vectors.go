@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -32,27 +31,23 @@ type vectorAnswer struct {
 }
 
 // searchesByVector reports whether the library has vectors of the embedding model, and the question means something.
-func (r *run) searchesByVector() (bool, error) {
+func (r *run) searchesByVector() bool {
 	if r.Embedder == nil || r.Search.Instant || r.inTime() || r.Search.SimilarTo != "" ||
 		!isQuery(r.words(), math.MaxInt) {
-		return false, nil
+		return false
 	}
 	stats, err := r.snapshot.Stats(r.ctx)
-	if err != nil {
-		return false, fmt.Errorf("look for vectors: %w", err)
-	}
-	return stats.Vectors > 0 && stats.VectorModel == r.Embedder.Name(), nil
+	check("look for vectors", err)
+	return stats.Vectors > 0 && stats.VectorModel == r.Embedder.Name()
 }
 
 // startVectors requests the vector of the question while the language model works.
-func (r *run) startVectors() error {
-	able, err := r.searchesByVector()
-	if able {
+func (r *run) startVectors() {
+	if r.searchesByVector() {
 		asked, question := make(chan vectorAnswer, 1), []string{oneLine(r.words())}
 		guard.Go(func() { asked <- r.embed(r.ctx, question) }, func(err error) { asked <- vectorAnswer{err: err} })
 		r.questionVectors = asked
 	}
-	return err
 }
 
 // embeddingText returns the text of a query to embed.

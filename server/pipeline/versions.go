@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -25,21 +24,16 @@ const (
 
 // findNewer notes in r.newer which documents of a ranking are older versions. Versions have nearly the same title, most
 // of their text in common, and different dates.
-func (r *run) findNewer(ranked []fusedChunk) error {
+func (r *run) findNewer(ranked []fusedChunk) {
 	r.newer = map[string]string{}
 	pairs := alikePairs(ranked[:min(len(ranked), versionPassages)])
 	var compared []string
 	for _, pair := range pairs {
 		compared = append(compared, pair[:]...)
 	}
-	if err := r.look(compared); err != nil { // all at once
-		return err
-	}
+	r.look(compared) // all at once
 	for _, pair := range pairs {
-		older, newer, err := r.versions(pair)
-		if err != nil {
-			return err
-		}
+		older, newer := r.versions(pair)
 		if older == nil {
 			continue
 		}
@@ -53,13 +47,12 @@ func (r *run) findNewer(ranked []fusedChunk) error {
 		}
 		r.newer[older] = latest
 	}
-	return nil
 }
 
 // latestFirst moves the best passage of the latest version of a document before those of older versions.
-func (r *run) latestFirst(ranked []fusedChunk) ([]fusedChunk, error) {
-	if err := r.findNewer(ranked); err != nil || len(r.newer) == 0 {
-		return ranked, err
+func (r *run) latestFirst(ranked []fusedChunk) []fusedChunk {
+	if r.findNewer(ranked); len(r.newer) == 0 {
+		return ranked
 	}
 	ordered, placed := make([]fusedChunk, 0, len(ranked)), map[chunkID]bool{}
 	place := func(c fusedChunk) {
@@ -74,7 +67,7 @@ func (r *run) latestFirst(ranked []fusedChunk) ([]fusedChunk, error) {
 		}
 		place(c)
 	}
-	return ordered, nil
+	return ordered
 }
 
 // alikePairs returns pairs of documents that have passages with much in common.
@@ -96,21 +89,19 @@ func alikePairs(ranked []fusedChunk) (pairs [][2]string) {
 
 // versions returns two documents that were described before, the older one first, if they are versions of one; nil
 // otherwise.
-func (r *run) versions(pair [2]string) (older, newer *index.Stored, err error) {
+func (r *run) versions(pair [2]string) (older, newer *index.Stored) {
 	older, newer = r.described[pair[0]], r.described[pair[1]]
 	if older == nil || newer == nil || older.UpdatedAt.IsZero() || newer.UpdatedAt.IsZero() ||
 		older.UpdatedAt.Sub(newer.UpdatedAt).Abs() < versionAge ||
 		versionlessTitle(older.Title) != versionlessTitle(newer.Title) {
-		return nil, nil, nil
+		return nil, nil
 	}
 	if newer.UpdatedAt.Before(older.UpdatedAt) {
 		older, newer = newer, older
 	}
 	texts, err := r.snapshot.Texts(r.ctx, []index.Range{{DocumentID: older.ID, To: comparedChunks - 1},
 		{DocumentID: newer.ID, To: comparedChunks - 1}}, r.Access)
-	if err != nil {
-		return nil, nil, fmt.Errorf("compare versions: %w", err)
-	}
+	check("compare versions", err)
 	before, now, shared := triplesOf(texts[0]), triplesOf(texts[1]), 0
 	for triple := range before {
 		if now[triple] {
@@ -118,9 +109,9 @@ func (r *run) versions(pair [2]string) (older, newer *index.Stored, err error) {
 		}
 	}
 	if 2*shared < max(1, len(before), len(now)) {
-		return nil, nil, nil
+		return nil, nil
 	}
-	return older, newer, nil
+	return older, newer
 }
 
 // triplesOf returns the runs of three words of a text (Broder, On the Resemblance and Containment of Documents, 1997).
