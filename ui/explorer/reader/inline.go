@@ -326,10 +326,13 @@ func note(kind noteKind, value int) string {
 // readNote reads the note that a text begins with. size is 0 if there is none.
 func readNote(s string) (kind noteKind, value, size int) {
 	rest, begins := strings.CutPrefix(s, noteBegin)
+	if !begins { // as most texts, which are not read on
+		return 0, 0, 0
+	}
 	written, _, ends := strings.Cut(rest, noteEnd)
 	digits := strings.Map(func(r rune) rune { return r - noteZero + '0' }, written)
 	number, err := strconv.ParseInt(digits, 2, 0)
-	if !begins || !ends || err != nil {
+	if !ends || err != nil {
 		return 0, 0, 0
 	}
 	return noteKind(number) % noteKinds, int(number) / int(noteKinds), len(noteBegin) + len(written) + len(noteEnd)
