@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/server/chat"
 	"quarry/server/directory"
 	"quarry/server/fault"
@@ -17,7 +18,8 @@ import (
 	"quarry/server/segments"
 )
 
-// migration copies what is in the files of a library to the engine and the database that are configured.
+// migration copies what is in the files of a library to the engine and the database that are configured. Its methods
+// abort it with their error, see guard.Abort.
 type migration struct {
 	from, to      *Server
 	request       wire.MigrateRequest
@@ -46,21 +48,17 @@ func (s *Server) migrate(ctx context.Context, request wire.MigrateRequest,
 	m := &migration{from: from, to: s, request: request, report: report,
 		withDocuments: request.To == wire.EngineWeaviate || s.options.DocumentsInDatabase,
 		moved:         wire.Migration{Engine: request.To, DryRun: request.DryRun}}
-	err = m.run(ctx)
+	err = guard.Ended(func() { m.run(ctx) })
 	return wire.LibraryEvent{Added: m.written.Added, Updated: m.written.Updated, Removed: m.written.Removed,
 		Migrated: &m.moved}, err
 }
 
-func (m *migration) run(ctx context.Context) error {
+func (m *migration) run(ctx context.Context) {
 	tenants, err := m.from.people.Tenants(ctx)
-	if err != nil {
-		return fmt.Errorf("list the tenants: %w", err)
-	}
+	guard.While("list the tenants", err)
 	if m.to.pool != nil { // there may be documents of tenants that the database alone knows
 		more, err := m.to.people.Tenants(ctx)
-		if err != nil {
-			return fmt.Errorf("list the tenants: %w", err)
-		}
+		guard.While("list the tenants", err)
 		tenants = slices.Compact(slices.Sorted(slices.Values(append(tenants, more...))))
 	}
 	if at := slices.Index(tenants, directory.DefaultTenant); at > 0 { // its messages keep their numbers
@@ -73,96 +71,78 @@ func (m *migration) run(ctx context.Context) error {
 			if err == nil {
 				err = migrate.Check(ctx, to)
 			}
-			if err != nil {
-				return fmt.Errorf("tenant %s: %w", tenant, err)
-			}
+			guard.While("tenant "+tenant, err)
 		}
 	}
 	if m.to.pool != nil {
-		if err := m.directory(ctx); err != nil {
-			return err
-		}
+		m.directory(ctx)
 	}
 	for i, tenant := range tenants {
-		if err := m.tenant(ctx, tenant, i+1, len(tenants)); err != nil {
-			return fmt.Errorf("tenant %s: %w", tenant, err)
-		}
+		err := guard.Ended(func() { m.tenant(ctx, tenant, i+1, len(tenants)) })
+		guard.While("tenant "+tenant, err)
 	}
-	return nil
 }
 
 // tenant copies the conversations of a tenant, and its documents if the target is for them.
-func (m *migration) tenant(ctx context.Context, tenant string, number, tenants int) error {
+func (m *migration) tenant(ctx context.Context, tenant string, number, tenants int) {
 	if m.to.pool != nil {
-		if err := m.chats(ctx, tenant); err != nil {
-			return err
-		}
+		m.chats(ctx, tenant)
 	}
 	if m.withDocuments {
-		return m.documents(ctx, tenant)
+		m.documents(ctx, tenant)
+		return
 	}
 	m.report(wire.LibraryEvent{Type: wire.LibraryCopying, Tenant: tenant, Done: number, Total: tenants})
-	return nil
 }
 
 // directory copies people, tokens and all else that the directory has.
-func (m *migration) directory(ctx context.Context) error {
-	return copyPart(ctx, m, directory.DefaultTenant, "directory", &m.moved.Directory,
+func (m *migration) directory(ctx context.Context) {
+	copyPart(ctx, m, directory.DefaultTenant, "directory", &m.moved.Directory,
 		func(s *Server, create bool) (*directory.Directory, error) { return s.directory(ctx, create) })
 }
 
 // chats copies the conversations of a tenant.
-func (m *migration) chats(ctx context.Context, tenant string) error {
-	return copyPart(ctx, m, tenant, "chats", &m.moved.Chats,
+func (m *migration) chats(ctx context.Context, tenant string) {
+	copyPart(ctx, m, tenant, "chats", &m.moved.Chats,
 		func(s *Server, create bool) (*chat.Store, error) { return s.openChats(ctx, tenant, create) })
 }
 
 // copyPart copies the rows of a part, and adds their number to moved. The state of the copy is kept with the documents
 // of a tenant. A part that is in use in the database stays as it is if the documents are what is copied.
 func copyPart[T interface{ Copied() postgres.Copied }](ctx context.Context, m *migration, tenant, name string,
-	moved *int,
-	open func(s *Server, create bool) (T, error)) error {
+	moved *int, open func(s *Server, create bool) (T, error)) {
 	from, err := open(m.from, false)
-	if err != nil {
-		return err
-	}
+	guard.Check(err)
 	if m.request.DryRun {
 		rows, err := from.Copied().Rows(ctx)
 		*moved += rows
-		return err
+		guard.Check(err)
+		return
 	}
 	to, err := open(m.to, true)
-	if err != nil {
-		return err
-	}
+	guard.Check(err)
 	documents, err := m.to.index(ctx, tenant, true)
-	if err != nil {
-		return err
-	}
+	guard.Check(err)
 	rows, err := migrate.Replace(ctx, documents, name, to.Copied(), from.Copied())
 	*moved += rows
 	if errors.Is(err, fault.ErrInUse) && m.withDocuments {
 		if !slices.Contains(m.moved.Kept, name) {
 			m.moved.Kept = append(m.moved.Kept, name)
 		}
-		return nil
+		return
 	}
-	return err
+	guard.Check(err)
 }
 
 // documents copies the documents of a tenant and, with an embedding model, the vectors that the files have.
-func (m *migration) documents(ctx context.Context, tenant string) error {
+func (m *migration) documents(ctx context.Context, tenant string) {
 	to, err := m.to.index(ctx, tenant, !m.request.DryRun)
-	if err != nil {
-		return err
-	}
+	guard.Check(err)
 	files, err := m.from.index(ctx, tenant, false)
-	if err != nil {
-		return err
-	}
+	guard.Check(err)
 	from, ok := files.(*segments.Index)
 	if !ok {
-		return errors.New("the library has no files")
+		guard.Abort(errors.New("the library has no files"))
 	}
 	embed := func(ctx context.Context, to index.Index) error {
 		return m.to.api.EmbedAll(ctx, tenant, migrate.WithVectors(from, to), func(e index.Embedded) {
@@ -174,10 +154,10 @@ func (m *migration) documents(ctx context.Context, tenant string) error {
 			m.report(wire.LibraryEvent{Type: wire.LibraryCopying, Tenant: tenant, Done: done, Total: total})
 		})
 	m.add(result)
-	if err == nil && !m.request.DryRun {
-		err = ingest.CompleteHashes(ctx, to)
+	guard.Check(err)
+	if !m.request.DryRun {
+		guard.Check(ingest.CompleteHashes(ctx, to))
 	}
-	return err
 }
 
 // add adds up the results of tenants.

@@ -65,6 +65,13 @@ func Check(err error) {
 	}
 }
 
+// While aborts if there is an error, which it begins with what was being done.
+func While(doing string, err error) {
+	if err != nil {
+		Abort(fmt.Errorf("%s: %w", doing, err))
+	}
+}
+
 // Ended calls f, and returns the error that it was aborted with.
 func Ended(f func()) (err error) {
 	defer func() {

@@ -1,12 +1,12 @@
 package migrate
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
 
+	"quarry/internal/guard"
 	"quarry/server/fault"
 	"quarry/server/index"
 )
@@ -18,6 +18,7 @@ const (
 	// toleratedMisses is how many in a hundred sampled documents the target may rank below its first results where the
 	// source does not: two engines never rank quite the same.
 	toleratedMisses = 10
+	comparing       = "compare" // begins its errors
 )
 
 // Comparison is what searches for sampled documents found in both indexes.
@@ -48,56 +49,49 @@ func (c *copying) sample(documents []index.Document, total int) {
 	}
 }
 
-// compare checks that the target has as many documents as the source, and finds the sampled ones like it.
-func (c *copying) compare(version string) error {
+// compare checks that the target has as many documents as the source, and finds the sampled ones like it. It returns
+// false if the source is of another version than what was copied.
+func (c *copying) compare(version string) bool {
 	from, err := c.from.Snapshot(c.ctx)
-	if err != nil {
-		return fmt.Errorf("compare: %w", err)
-	}
+	guard.While(comparing, err)
 	defer from.Close()
 	if from.Version() != version {
-		return errOvertaken
+		return false
 	}
 	to, err := c.to.Snapshot(c.ctx)
-	if err != nil {
-		return fmt.Errorf("compare: %w", err)
-	}
+	guard.While(comparing, err)
 	defer to.Close()
-	here, hereErr := from.Stats(c.ctx)
+	here, err := from.Stats(c.ctx)
+	guard.While(comparing, err)
 	there, err := to.Stats(c.ctx)
-	if err := cmp.Or(hereErr, err); err != nil {
-		return fmt.Errorf("compare: %w", err)
-	}
+	guard.While(comparing, err)
 	c.result.Documents, c.result.Chunks = there.Documents, there.Chunks
 	if here.Documents != there.Documents || here.Chunks != there.Chunks {
-		return fmt.Errorf("%w: %d documents with %d passages instead of %d with %d", fault.ErrDiffers, there.Documents,
-			there.Chunks, here.Documents, here.Chunks)
+		guard.Abort(fmt.Errorf("%w: %d documents with %d passages instead of %d with %d", fault.ErrDiffers,
+			there.Documents, there.Chunks, here.Documents, here.Chunks))
 	}
 	found := &c.result.Compared
 	for _, s := range c.samples {
-		if err := found.add(c.ctx, s, from, to); err != nil {
-			return fmt.Errorf("compare: %w", err)
-		}
+		found.add(c.ctx, s, from, to)
 	}
 	if found.Queries > 0 {
 		found.SharedResults /= float64(found.Queries)
 	}
 	if 100*(found.Source-found.Target) > toleratedMisses*found.Queries {
-		return fmt.Errorf("%w: it finds %d of %d sampled documents among the first results, the library %d",
-			fault.ErrDiffers, found.Target, found.Queries, found.Source)
+		guard.Abort(fmt.Errorf("%w: it finds %d of %d sampled documents among the first results, the library %d",
+			fault.ErrDiffers, found.Target, found.Queries, found.Source))
 	}
-	return nil
+	return true
 }
 
 // add searches both indexes for a sampled document.
-func (c *Comparison) add(ctx context.Context, s sample, from, to index.Snapshot) error {
+func (c *Comparison) add(ctx context.Context, s sample, from, to index.Snapshot) {
 	query := index.Query{Text: s.query, Filter: index.Filter{Access: index.Everything()}, Limit: comparedHits,
 		PerDocument: 1}
-	expected, expectedErr := from.Search(ctx, query)
+	expected, err := from.Search(ctx, query)
+	guard.While(comparing, err)
 	got, err := to.Search(ctx, query)
-	if err := cmp.Or(expectedErr, err); err != nil {
-		return err
-	}
+	guard.While(comparing, err)
 	has := func(hits []index.Hit, id string) bool {
 		return slices.ContainsFunc(hits, func(hit index.Hit) bool { return hit.DocumentID == id })
 	}
@@ -109,7 +103,7 @@ func (c *Comparison) add(ctx context.Context, s sample, from, to index.Snapshot)
 		c.Target++
 	}
 	if len(expected.Hits) == 0 || len(got.Hits) == 0 {
-		return nil
+		return
 	}
 	if expected.Hits[0].DocumentID == got.Hits[0].DocumentID {
 		c.SameFirst++
@@ -121,5 +115,4 @@ func (c *Comparison) add(ctx context.Context, s sample, from, to index.Snapshot)
 		}
 	}
 	c.SharedResults += float64(shared) / float64(len(expected.Hits))
-	return nil
 }

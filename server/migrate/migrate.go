@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"strings"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/ingest"
@@ -31,8 +31,6 @@ const (
 	// maxPasses bounds the copies of an index that changes all the time.
 	maxPasses = 5
 )
-
-var errOvertaken = errors.New("the library changed after it was copied")
 
 // Source is an index that can be copied.
 type Source interface {
@@ -74,25 +72,21 @@ type Result struct {
 // have.
 func Documents(ctx context.Context, from Source, to index.Index, options Options, report Report) (Result, error) {
 	c := &copying{ctx: ctx, from: from, to: to, options: options, report: report}
-	if err := c.begin(); err != nil {
-		return c.result, err
-	}
-	for c.result.Passes < maxPasses {
-		version, err := from.Version(ctx)
-		if err != nil {
-			return c.result, fmt.Errorf("read the state of the library: %w", err)
+	err := guard.Ended(func() {
+		c.begin()
+		for c.result.Passes < maxPasses {
+			version, err := from.Version(ctx)
+			guard.While("read the state of the library", err)
+			if changed := c.pass(); options.DryRun || changed == 0 && c.finish(version) {
+				return
+			}
 		}
-		changed, err := c.pass()
-		if err == nil && changed == 0 && !options.DryRun {
-			err = c.finish(version)
-		}
-		if err != nil && !errors.Is(err, errOvertaken) || err == nil && (changed == 0 || options.DryRun) {
-			return c.result, err
-		}
-	}
-	return c.result, fault.ErrChanging
+		guard.Abort(fault.ErrChanging)
+	})
+	return c.result, err
 }
 
+// copying is a copy at work. Its methods abort it with their error, see guard.Abort.
 type copying struct {
 	ctx     context.Context
 	from    Source
@@ -105,7 +99,7 @@ type copying struct {
 }
 
 // begin reads how far an earlier copy came. A target that others write to is refused.
-func (c *copying) begin() error {
+func (c *copying) begin() {
 	stored, storedErr := c.to.Cursors(c.ctx, stateKey)
 	there, thereErr := statsOf(c.ctx, c.to)
 	now, err := c.to.Version(c.ctx)
@@ -114,17 +108,14 @@ func (c *copying) begin() error {
 	if text != "" && err == nil {
 		err = wire.Unmarshal([]byte(text), &c.state)
 	}
-	if err != nil {
-		return fmt.Errorf("read the state of the target: %w", err)
-	}
+	guard.While("read the state of the target", err)
 	if text == "" && there.Documents > 0 || c.state.Done != "" && c.state.Done != now {
-		return fmt.Errorf("copy the documents: %w", fault.ErrInUse)
+		guard.While("copy the documents", fault.ErrInUse)
 	}
 	if c.state.Done != "" {
 		c.state = state{}
 	}
 	c.result.Resumed = c.state.After != ""
-	return nil
 }
 
 func statsOf(ctx context.Context, documents index.Index) (index.Stats, error) {
@@ -137,70 +128,57 @@ func statsOf(ctx context.Context, documents index.Index) (index.Stats, error) {
 }
 
 // pass brings the target up to date, and returns how much differed.
-func (c *copying) pass() (changed int, err error) {
+func (c *copying) pass() (changed int) {
 	c.result.Passes++
 	c.samples = nil
 	here, err := statsOf(c.ctx, c.from)
-	if err != nil {
-		return 0, fmt.Errorf("count the documents: %w", err)
+	guard.While("count the documents", err)
+	for there := c.targetIDs(); c.step(there, here.Documents); {
+		c.report(min(c.state.Copied, here.Documents), here.Documents)
 	}
-	there, err := c.targetIDs()
-	if err != nil {
-		return 0, fmt.Errorf("list the documents of the target: %w", err)
-	}
-	for more := true; more && err == nil; {
-		if more, err = c.step(there, here.Documents); more {
-			c.report(min(c.state.Copied, here.Documents), here.Documents)
-		}
-	}
-	if err == nil {
-		err = c.copyCursors()
-	}
+	c.copyCursors()
 	changed = c.state.Changed
 	if c.result.Resumed && c.result.Passes == 1 {
 		changed++ // the next pass compares what was copied earlier
 	}
 	c.state = state{}
-	return changed, err
+	return changed
 }
 
 // batch returns how many documents are read and written at once.
 func (c *copying) batch() int { return cmp.Or(c.options.batch, batchDocuments) }
 
 // step copies the next documents. there are the ids of all documents of the target.
-func (c *copying) step(there []string, total int) (more bool, err error) {
+func (c *copying) step(there []string, total int) (more bool) {
 	documents, err := c.from.Export(c.ctx, c.state.After, c.batch())
-	if err != nil {
-		return false, fmt.Errorf("read the documents: %w", err)
-	}
+	guard.While("read the documents", err)
 	last := ""
 	if more = len(documents) > 0; more {
 		last = documents[len(documents)-1].ID
 	}
 	gone := missing(there, documents, c.state.After, last)
 	for len(gone) > c.batch() {
-		if err := c.write(index.Batch{Delete: gone[:c.batch()]}); err != nil {
-			return false, err
-		}
+		c.write(index.Batch{Delete: gone[:c.batch()]})
 		gone = gone[c.batch():]
 	}
 	if more {
 		c.sample(documents, total)
 		c.state.After, c.state.Copied = last, c.state.Copied+len(documents)
 	}
-	return more, c.write(index.Batch{Upsert: documents, Delete: gone})
+	c.write(index.Batch{Upsert: documents, Delete: gone})
+	return more
 }
 
 // targetIDs returns the ids of all documents of the target, ascending.
-func (c *copying) targetIDs() ([]string, error) {
+func (c *copying) targetIDs() []string {
+	const doing = "list the documents of the target"
 	snapshot, err := c.to.Snapshot(c.ctx)
-	if err != nil {
-		return nil, err
-	}
+	guard.While(doing, err)
 	defer snapshot.Close()
 	ids, err := snapshot.DocumentIDs(c.ctx, index.Selector{All: true})
+	guard.While(doing, err)
 	slices.Sort(ids)
-	return ids, err
+	return ids
 }
 
 // missing returns the ids of there that follow after, up to last, and are not among the documents. Without last: all
@@ -221,36 +199,27 @@ func missing(there []string, documents []index.Document, after, last string) (go
 }
 
 // write writes a batch together with the state of the copy.
-func (c *copying) write(batch index.Batch) error {
+func (c *copying) write(batch index.Batch) {
 	batch.DryRun = c.options.DryRun
 	if batch.Cursors == nil {
 		batch.Cursors = map[string]string{}
 	}
 	encoded, err := json.Marshal(c.state)
-	if err != nil {
-		return err
-	}
+	guard.Check(err)
 	batch.Cursors[stateKey] = string(encoded)
 	written, err := c.to.Write(c.ctx, batch)
-	if err != nil {
-		return fmt.Errorf("write to the target: %w", err)
-	}
+	guard.While("write to the target", err)
 	c.state.Changed += written.Added + written.Updated + written.Removed
 	written.Unchanged = 0 // each pass finds what those before it have copied
 	c.result.Written.Add(written)
-	return nil
 }
 
 // copyCursors brings the bookkeeping of the target up to date.
-func (c *copying) copyCursors() error {
+func (c *copying) copyCursors() {
 	here, err := c.from.Cursors(c.ctx, "")
-	if err != nil {
-		return fmt.Errorf("read the bookkeeping: %w", err)
-	}
+	guard.While("read the bookkeeping", err)
 	there, err := c.to.Cursors(c.ctx, "")
-	if err != nil {
-		return fmt.Errorf("read the bookkeeping of the target: %w", err)
-	}
+	guard.While("read the bookkeeping of the target", err)
 	changes := map[string]string{}
 	for key, value := range here {
 		if there[key] != value {
@@ -271,48 +240,33 @@ func (c *copying) copyCursors() error {
 		for _, key := range keys {
 			batch.Cursors[key] = changes[key]
 		}
-		if err := c.write(batch); err != nil {
-			return err
-		}
+		c.write(batch)
 	}
-	return nil
 }
 
 // finish makes vectors, compares both indexes, and marks the copy as complete. version is that of the source which was
-// copied.
-func (c *copying) finish(version string) error {
-	if err := settle(c.ctx, c.to); err != nil {
-		return err
-	}
+// copied; finish returns false if the source has changed since.
+func (c *copying) finish(version string) bool {
+	c.settle()
 	if c.options.Embed != nil {
-		if err := c.options.Embed(c.ctx, c.to); err != nil {
-			return fmt.Errorf("make the vectors: %w", err)
-		}
-		if err := settle(c.ctx, c.to); err != nil {
-			return err
-		}
+		guard.While("make the vectors", c.options.Embed(c.ctx, c.to))
+		c.settle()
 	}
-	if err := c.compare(version); err != nil {
-		return err
+	if !c.compare(version) {
+		return false
 	}
 	version, err := c.to.Version(c.ctx)
-	if err != nil {
-		return fmt.Errorf("read the state of the target: %w", err)
-	}
+	guard.While("read the state of the target", err)
 	c.state = state{Done: version}
-	return c.write(index.Batch{})
+	c.write(index.Batch{})
+	return true
 }
 
 // settle waits until searches of the target find all that was copied.
-func settle(ctx context.Context, target index.Index) error {
-	follower, ok := target.(index.Follower)
-	if !ok {
-		return nil
+func (c *copying) settle() {
+	if follower, ok := c.to.(index.Follower); ok {
+		guard.While("wait for the index of the target", follower.Settle(c.ctx, nil))
 	}
-	if err := follower.Settle(ctx, nil); err != nil {
-		return fmt.Errorf("wait for the index of the target: %w", err)
-	}
-	return nil
 }
 
 // begun is the state of a part while it is copied.
@@ -355,7 +309,7 @@ func Replace(ctx context.Context, documents index.Index, name string, to, from p
 // Check returns fault.ErrInUse if others have changed the documents of a target.
 func Check(ctx context.Context, documents index.Index) error {
 	c := &copying{ctx: ctx, to: documents}
-	return c.begin()
+	return guard.Ended(c.begin)
 }
 
 // WithVectors returns the target with an Embed that takes the vectors which the source has stored, so that the model is

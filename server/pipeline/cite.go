@@ -52,7 +52,7 @@ func (r *run) write(response *wire.SearchResponse, sections []section) {
 	for from := 0; from < len(sections); from += textsAtATime {
 		some := sections[from:min(from+textsAtATime, len(sections))]
 		texts, err := r.snapshot.Texts(r.ctx, rangesOf(some), r.Access)
-		check("read the documents found", err)
+		guard.While("read the documents found", err)
 		for i, s := range some {
 			if write := w.result(from+i, s, r.described[s.document], texts[i]); write != nil {
 				group.Run(write)
@@ -149,7 +149,7 @@ func (r *run) look(ids []string) {
 		return
 	}
 	stored, err := r.snapshot.Documents(r.ctx, unknown, r.Access)
-	check("describe the documents found", err)
+	guard.While("describe the documents found", err)
 	for _, d := range stored {
 		if !d.Damaged {
 			r.described[d.ID] = &d

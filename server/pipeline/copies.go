@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/server/index"
 )
 
@@ -26,7 +27,7 @@ func (r *run) findCopies() {
 		return
 	}
 	groups, err := r.answer().Matched.Twins(r.ctx)
-	check("find copies", err)
+	guard.While("find copies", err)
 	compared, left := 0, maxComparedPassages
 	for _, ids := range groups {
 		if compared+len(ids) > maxCompared {
@@ -77,7 +78,7 @@ func (r *run) digestText(id string, most int) (found digest) {
 		from := found.passages
 		texts, err := r.snapshot.Texts(r.ctx,
 			[]index.Range{{DocumentID: id, From: from, To: from + wire.MaxChunksPerRequest - 1}}, r.Access)
-		check("compare copies", err)
+		guard.While("compare copies", err)
 		for _, c := range texts[0] {
 			if c.Damaged {
 				return digest{}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/server/index"
 )
 
@@ -79,7 +80,7 @@ func (r *run) judge() {
 		return
 	}
 	match, err := r.answer().Matched.Has(r.ctx, others)
-	check("look up what matched", err)
+	guard.While("look up what matched", err)
 	for id := range match {
 		r.standings[id] = standing{matches: true}
 	}
@@ -101,7 +102,7 @@ func (r *run) lacking(sections []section) {
 	query := r.indexQuery(r.queries[r.question])
 	query.Count, query.Limit, query.Filter = false, len(ids)*hitsPerQuery, index.Filter{Access: r.Access, Among: ids}
 	found, err := r.snapshot.Search(r.ctx, query)
-	check("look up what lacks words", err)
+	guard.While("look up what lacks words", err)
 	for _, hit := range found.Hits {
 		r.standings[hit.DocumentID] = standing{asked: true, missing: hit.Missing}
 	}
@@ -150,7 +151,7 @@ func (r *run) listed(list index.List, except map[string]bool) (hits []index.Hit,
 	}
 	query.Count, query.List = false, &list
 	found, err := r.snapshot.Search(r.ctx, query)
-	check("list what matched", err)
+	guard.While("list what matched", err)
 	for _, hit := range found.Hits {
 		r.folds(hit.DocumentID)
 		r.standings[hit.DocumentID] = standing{matches: true, missing: hit.Missing}

@@ -18,7 +18,7 @@ import (
 	"quarry/server/llm"
 )
 
-// run is the state of one search.
+// run is the state of one search. Its methods abort the stage at hand with their error, see guard.Abort.
 type run struct {
 	Request
 	ctx      context.Context
@@ -101,13 +101,6 @@ func Run(ctx context.Context, snapshot index.Snapshot, request Request, emit fun
 		}
 	}
 	return r.response, nil
-}
-
-// check aborts the stage at hand if what was being done failed.
-func check(doing string, err error) {
-	if err != nil {
-		guard.Abort(fmt.Errorf("%s: %w", doing, err))
-	}
 }
 
 // time runs a stage and records its duration and outcome. do returns why it did nothing, or "".
@@ -366,7 +359,7 @@ func (r *run) noteEmptySources() {
 		return
 	}
 	counts, err := r.snapshot.Facets(r.ctx, index.Filter{Access: r.Access})
-	check("list the sources", err)
+	guard.While("list the sources", err)
 	for _, s := range r.Search.Sources {
 		if !slices.ContainsFunc(counts.Values[field.Source], func(v index.ValueCount) bool { return v.Value == s }) {
 			r.note(wire.NoteSourceEmpty, "no accessible documents from %s", s)

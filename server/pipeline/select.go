@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/internal/text"
 	"quarry/server/index"
 	"quarry/server/llm"
@@ -103,7 +104,7 @@ func describe(d index.Stored) wire.SearchResult {
 // text returns a run of chunks as one text of at most most tokens; "" if the document was removed meanwhile.
 func (r *run) text(document string, from, to, most int) string {
 	texts, err := r.snapshot.Texts(r.ctx, []index.Range{{DocumentID: document, From: from, To: to}}, r.Access)
-	check("read "+document, err)
+	guard.While("read "+document, err)
 	whole, _ := joined(texts[0])
 	return text.ClipTokens(whole, most)
 }

@@ -20,7 +20,7 @@ func (r *run) like() {
 	}
 	like := named[0].center
 	found, err := r.snapshot.Like(r.ctx, like.document, like.chunk, r.Access)
-	check("look for its words", err)
+	guard.While("look for its words", err)
 	r.Search.Query = strings.TrimSpace(r.Search.Query + " " + strings.Join(found.Words, " "))
 	r.Search.Prefix, r.Search.Instant, r.Search.Browse = false, false, false // its words are whole, and searched for
 	r.filter.NoDocuments = append(r.filter.NoDocuments, like.document)

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/internal/text"
 	"quarry/server/llm"
 )
@@ -75,7 +76,7 @@ func (r *run) setQueries(u understood) {
 // searchAtOnce searches for the question itself and sends the provisional result.
 func (r *run) searchAtOnce() {
 	result, err := r.snapshot.Search(r.ctx, r.indexQuery(r.queries[r.question]))
-	check("retrieve", err)
+	guard.While("retrieve", err)
 	r.early = &result
 	r.found = append(r.found[:0], result)
 	r.provisional(r.fusedSections())

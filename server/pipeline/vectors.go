@@ -37,7 +37,7 @@ func (r *run) searchesByVector() bool {
 		return false
 	}
 	stats, err := r.snapshot.Stats(r.ctx)
-	check("look for vectors", err)
+	guard.While("look for vectors", err)
 	return stats.Vectors > 0 && stats.VectorModel == r.Embedder.Name()
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode"
 
+	"quarry/internal/guard"
 	"quarry/internal/text"
 	"quarry/server/index"
 )
@@ -101,7 +102,7 @@ func (r *run) versions(pair [2]string) (older, newer *index.Stored) {
 	}
 	texts, err := r.snapshot.Texts(r.ctx, []index.Range{{DocumentID: older.ID, To: comparedChunks - 1},
 		{DocumentID: newer.ID, To: comparedChunks - 1}}, r.Access)
-	check("compare versions", err)
+	guard.While("compare versions", err)
 	before, now, shared := triplesOf(texts[0]), triplesOf(texts[1]), 0
 	for triple := range before {
 		if now[triple] {
