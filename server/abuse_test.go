@@ -49,7 +49,7 @@ func (l *lockedText) String() string {
 func serveAll(t *testing.T) *served {
 	t.Helper()
 	a := &served{t: t, tokens: map[string]string{}, log: new(lockedText)}
-	a.server = open(t, Options{Sample: true, Log: slog.New(slog.NewTextHandler(a.log, nil))})
+	a.server = open(t, Options{Sample: true, Settings: api.Settings{Log: slog.New(slog.NewTextHandler(a.log, nil))}})
 	for _, who := range []string{"jo", "kim", "ann"} {
 		made := addToken(t, a.server, directory.TokenRequest{Name: who, Email: who + "@acme.com"})
 		a.tokens[who] = made

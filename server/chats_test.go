@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"quarry/internal/testkit/llmtest"
+	"quarry/server/api"
 	"quarry/server/directory"
 	"quarry/server/llm"
 )
@@ -98,7 +99,7 @@ func (s streamed) Write(text []byte) (int, error) { return s.to.Write(text) }
 func TestIncognitoIsNotStored(t *testing.T) {
 	t.Parallel()
 	home := filepath.Join(t.TempDir(), "home")
-	s, err := Open(t.Context(), Options{Home: home, Models: answering(t, llmtest.Text("Nothing was found."))})
+	s, err := Open(t.Context(), Options{Home: home, Settings: api.Settings{Models: answering(t, llmtest.Text("Nothing was found."))}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +138,7 @@ func TestChatsOnDisk(t *testing.T) {
 	models := answering(t, llmtest.Text("Nothing was found."))
 	home := filepath.Join(t.TempDir(), "home")
 	for _, readOnly := range []bool{true, false} {
-		s, err := Open(t.Context(), Options{Home: home, ReadOnly: readOnly, Models: models})
+		s, err := Open(t.Context(), Options{Home: home, ReadOnly: readOnly, Settings: api.Settings{Models: models}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"quarry/client/wire"
 	"quarry/internal/testkit/contracttest"
 	"quarry/internal/testkit/llmtest"
+	"quarry/server/api"
 	"quarry/server/directory"
 )
 
@@ -17,7 +18,7 @@ const question = "how long is parental leave?"
 
 // TestContract holds the server to what its clients rely on, in process and over a listener.
 func TestContract(t *testing.T) {
-	s := open(t, Options{Sample: true, Version: "1.2.3"})
+	s := open(t, Options{Sample: true, Settings: api.Settings{Version: "1.2.3"}})
 	made := addToken(t, s, directory.TokenRequest{Name: "contract"})
 	address, _ := listen(t, s)
 	file := filepath.Join(t.TempDir(), "quokka.md")
@@ -64,7 +65,7 @@ func TestContractOfAnswers(t *testing.T) {
 		On(llmtest.Containing("break off"), llmtest.EndsEarly("Half of")).
 		On(llmtest.Containing("You answer questions"), llmtest.Text("As long as it says [1].")).
 		On(llmtest.Any(), llmtest.Text(question))
-	s := open(t, Options{Home: t.TempDir(), Models: modelsAt(t, model, 0)})
+	s := open(t, Options{Home: t.TempDir(), Settings: api.Settings{Models: modelsAt(t, model, 0)}})
 	made := addToken(t, s, directory.TokenRequest{Name: "contract"})
 	address, _ := listen(t, s)
 	remote := func(token string) func(*testing.T) *client.Client {

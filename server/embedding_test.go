@@ -25,7 +25,7 @@ func TestPostedDocumentsAreEmbedded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := open(t, Options{Home: t.TempDir(), Models: models})
+	s := open(t, Options{Home: t.TempDir(), Settings: api.Settings{Models: models}})
 	for _, text := range []string{"The lantern is lit at dusk.", "Ships come in with the tide."} {
 		status, body := ask(t, s, "POST", "/onyx-api/ingestion", `{"document":{"sections":[{"text":"`+text+
 			`"}],"source":"ingestion_api","semantic_identifier":"`+text+`","metadata":{}}}`)
@@ -60,7 +60,7 @@ func TestEmbeddingEndsWithTheServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := Open(t.Context(), Options{Home: t.TempDir(), Models: models})
+	s, err := Open(t.Context(), Options{Home: t.TempDir(), Settings: api.Settings{Models: models}})
 	if err != nil {
 		t.Fatal(err)
 	}

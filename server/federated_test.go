@@ -30,7 +30,7 @@ func (c *colleague) Search(context.Context, wire.SearchRequest) (*wire.SearchRes
 // Federated sources answer under the tokens of the owner, so that nobody else may ask them.
 func TestOnlyTheOwnerAsksFederatedSources(t *testing.T) {
 	acme := &colleague{}
-	s := open(t, Options{Home: t.TempDir(), Federated: []pipeline.Federated{acme}})
+	s := open(t, Options{Home: t.TempDir(), Settings: api.Settings{Federated: []pipeline.Federated{acme}}})
 	made := addToken(t, s, directory.TokenRequest{Tenant: directory.DefaultTenant, Name: "laptop"})
 	stranger := directory.Owner(directory.DefaultTenant)
 	stranger.Owner = false
@@ -61,7 +61,7 @@ func TestOnlyTheOwnerAsksFederatedSources(t *testing.T) {
 }
 
 func TestAServerWithoutDocumentsOfItsOwn(t *testing.T) {
-	s := open(t, Options{Empty: true, Federated: []pipeline.Federated{&colleague{}}})
+	s := open(t, Options{Settings: api.Settings{Empty: true, Federated: []pipeline.Federated{&colleague{}}}})
 	if found := search(t, s, "secret"); len(found) != 1 || found[0].Origin != "acme" || *found[0].CitationID != 1 {
 		t.Errorf("%+v", found)
 	}

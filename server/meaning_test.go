@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"quarry/internal/testkit/llmtest"
+	"quarry/server/api"
 	"quarry/server/directory"
 	"quarry/server/fault"
 	"quarry/server/llm"
@@ -33,7 +34,7 @@ func TestMeaningIsMadeByOneProcess(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return open(t, Options{Home: home, Models: models})
+		return open(t, Options{Home: home, Settings: api.Settings{Models: models}})
 	}
 	status := func(s *Server) string {
 		_, body := ask(t, s, "GET", "/library/status", "")

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"quarry/internal/testkit/llmtest"
+	"quarry/server/api"
 	"quarry/server/directory"
 	"quarry/server/llm"
 )
@@ -35,7 +36,7 @@ func TestTheBudgetOutlivesTheServer(t *testing.T) {
 	t.Cleanup(model.Close)
 	model.On(llmtest.Any(), llmtest.Text("lantern"))
 	now := time.Date(2026, 8, 1, 22, 30, 0, 0, time.UTC)
-	options := Options{Home: t.TempDir(), Models: modelsAt(t, model, 1), Now: func() time.Time { return now }}
+	options := Options{Home: t.TempDir(), Settings: api.Settings{Models: modelsAt(t, model, 1), Now: func() time.Time { return now }}}
 	first, err := Open(t.Context(), options)
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +83,7 @@ func TestALedgerThatCannotBeRead(t *testing.T) {
 	model := llmtest.New()
 	t.Cleanup(model.Close)
 	model.On(llmtest.Any(), llmtest.Text("lantern"))
-	options := Options{Home: t.TempDir(), Models: modelsAt(t, model, 1_000_000)}
+	options := Options{Home: t.TempDir(), Settings: api.Settings{Models: modelsAt(t, model, 1_000_000)}}
 	s := open(t, options)
 	if _, err := s.directory(t.Context(), true); err != nil {
 		t.Fatal(err)
@@ -164,11 +165,11 @@ func TestALibraryThatCannotBeWrittenCounts(t *testing.T) {
 	home := t.TempDir()
 	now := time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }
-	writer := open(t, Options{Home: home, Models: modelsAt(t, model, 1), Now: clock})
+	writer := open(t, Options{Home: home, Settings: api.Settings{Models: modelsAt(t, model, 1), Now: clock}})
 	if status, body := ask(t, writer, "POST", "/search", `{"query":"lantern"}`); status != http.StatusOK {
 		t.Fatalf("HTTP %d %s", status, body)
 	}
-	reader := open(t, Options{Home: home, ReadOnly: true, Models: modelsAt(t, model, 1), Now: clock})
+	reader := open(t, Options{Home: home, ReadOnly: true, Settings: api.Settings{Models: modelsAt(t, model, 1), Now: clock}})
 	if status, body := ask(t, reader, "POST", "/search", `{"query":"lantern"}`); status != http.StatusTooManyRequests {
 		t.Errorf("HTTP %d %s", status, body)
 	}
@@ -190,7 +191,7 @@ func TestTheSampleLibraryAsksTheModel(t *testing.T) {
 	model := llmtest.New()
 	t.Cleanup(model.Close)
 	model.On(llmtest.Any(), llmtest.Text("deploy"))
-	s := open(t, Options{Sample: true, Models: modelsAt(t, model, 1)})
+	s := open(t, Options{Sample: true, Settings: api.Settings{Models: modelsAt(t, model, 1)}})
 	if status, body := ask(t, s, "POST", "/search", `{"query":"deploy","instant":true}`); status != http.StatusOK {
 		t.Fatalf("HTTP %d %s", status, body)
 	}
@@ -211,8 +212,8 @@ func TestTheAuditTellsWhatModelsCost(t *testing.T) {
 	t.Cleanup(model.Close)
 	model.On(llmtest.Any(), llmtest.Text("lantern"))
 	var lines bytes.Buffer
-	s := open(t, Options{Home: t.TempDir(), Models: modelsAt(t, model, 0), OmitQueries: true,
-		Log: slog.New(slog.NewTextHandler(&lines, nil))})
+	s := open(t, Options{Home: t.TempDir(), Settings: api.Settings{Models: modelsAt(t, model, 0), OmitQueries: true,
+		Log: slog.New(slog.NewTextHandler(&lines, nil))}})
 	who := directory.Principal{Tenant: directory.DefaultTenant, Email: "ann@example.com", Permissions: []string{directory.PermissionReadSearch}}
 	r := httptest.NewRequestWithContext(context.Background(), "POST", "/search", strings.NewReader(`{"query":"lighthouse"}`))
 	s.InProcess(who).ServeHTTP(httptest.NewRecorder(), r)

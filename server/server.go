@@ -3,12 +3,10 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"path/filepath"
 	"sync"
@@ -27,7 +25,6 @@ import (
 	"quarry/server/ingest/web"
 	"quarry/server/llm"
 	"quarry/server/metrics"
-	"quarry/server/pipeline"
 	"quarry/server/postgres"
 	"quarry/server/sample"
 	"quarry/server/segments"
@@ -56,34 +53,18 @@ type Options struct {
 	DocumentsInDatabase bool
 	// Sample serves the sample library, in memory. Home is ignored.
 	Sample bool
-	// Empty serves no documents, only the results of Federated. Home is ignored.
-	Empty bool
-	// Federated are the other servers that in-process searches of the owner include.
-	Federated []pipeline.Federated
+	// Settings are those of its API. Home is ignored where Empty is set.
+	api.Settings
 	// ReadOnly rejects every change.
 	ReadOnly bool
 	// Weaviate is the cluster that indexes the documents; nil: the embedded engine does.
 	Weaviate *weaviate.Cluster
-	// Models are the language and embedding models of searches; nil: none.
-	Models *llm.Providers
-	// Meaning is how vectors are made; its Folder is set here.
-	Meaning api.Meaning
 	// Background makes vectors of the default tenant as long as the server is open, from backgroundAfter on.
 	Background bool
-	// Version is the program's version.
-	Version string
-	// Profile is the name that results carry as their origin in this process; "local" if empty.
-	Profile string
-	// SecretKey encrypts the sandbox tokens of users at rest.
-	SecretKey string
 	// Readers read documents in other processes; nil: in this one, without PDF files.
 	Readers *ingest.Readers
 	// Web is how added pages are fetched.
 	Web web.Options
-	// OmitQueries keeps the text of queries out of the log.
-	OmitQueries bool
-	Log         *slog.Logger     // nil: discarded
-	Now         func() time.Time // nil: time.Now
 }
 
 // Server is an open server. Close it when it is no longer needed.
@@ -116,19 +97,13 @@ func Open(_ context.Context, options Options) (*Server, error) {
 	if options.DocumentsInDatabase && options.Database == "" {
 		return nil, errors.New("open the library: no database is given")
 	}
-	options.Log = cmp.Or(options.Log, slog.New(slog.DiscardHandler))
-	if options.Now == nil {
-		options.Now = time.Now
-	}
+	options.Settings = options.WithDefaults()
 	s := &Server{options: options, grace: shutdownGrace, open: openEmbedded, tenants: map[string]*tenantState{},
 		shared: sharedState{lock: semaphore.NewWeighted(1), emptyLock: semaphore.NewWeighted(1)}}
 	s.people = directory.Lazy(s.directory, options.Now)
 	served := api.Options{
 		Directory: s.people, Index: s.library, Chats: s.chats, RemoveTenant: s.removeTenant, Removed: s.removed,
-		Models: options.Models, Federated: options.Federated, Empty: options.Empty, Meaning: options.Meaning,
-		Version: options.Version, Profile: options.Profile,
-		SecretKey: options.SecretKey, Local: ingest.Local{Readers: options.Readers, Web: options.Web},
-		Log: options.Log, OmitQueries: options.OmitQueries, Now: options.Now,
+		Settings: options.Settings, Local: ingest.Local{Readers: options.Readers, Web: options.Web},
 	}
 	if !options.Sample && !options.Empty {
 		home, err := filepath.Abs(options.Home)

@@ -223,7 +223,7 @@ func TestHasDocumentsAfterAllIsRemoved(t *testing.T) {
 
 func TestSampleLibrary(t *testing.T) {
 	home := t.TempDir()
-	s := open(t, Options{Home: home, Sample: true, Profile: "sample"})
+	s := open(t, Options{Home: home, Sample: true, Settings: api.Settings{Profile: "sample"}})
 	results := search(t, s, "how do we roll back a release")
 	if len(results) == 0 || results[0].Origin != "sample" {
 		t.Fatalf("found %+v", results)
@@ -326,7 +326,7 @@ func send(t *testing.T, method, url, token, body string) *http.Response {
 func TestListener(t *testing.T) {
 	home := t.TempDir()
 	log := new(bytes.Buffer)
-	s := open(t, Options{Home: home, Version: "1.2.3", Log: slog.New(slog.NewTextHandler(log, nil))})
+	s := open(t, Options{Home: home, Settings: api.Settings{Version: "1.2.3", Log: slog.New(slog.NewTextHandler(log, nil))}})
 	address, stop := listen(t, s)
 	if got := send(t, "POST", address+"/search", "onyx_pat_x", `{"query":"x"}`).StatusCode; got != 403 {
 		t.Errorf("before there is a directory: HTTP %d", got)

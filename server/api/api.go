@@ -52,12 +52,19 @@ type Options struct {
 		report func(wire.LibraryEvent)) (wire.LibraryEvent, error)
 	// Changed is called when a request has stored documents, which need vectors. Nil: the next add or sync makes them.
 	Changed func(tenant string)
+	// Budget limits the model tokens of each tenant per day; nil: no limit.
+	Budget *llm.Budget
+	// Local is for reading files that are added or uploaded.
+	Local ingest.Local
+	Settings
+}
+
+// Settings are the options that a Server is given by who runs it.
+type Settings struct {
 	// Meaning is how vectors are made.
 	Meaning Meaning
 	// Models are the language models and the embedding model of searches; nil: none.
 	Models *llm.Providers
-	// Budget limits the model tokens of each tenant per day; nil: no limit.
-	Budget *llm.Budget
 	// Federated are the other servers that in-process searches of the owner include. Their tokens belong to the owner,
 	// so requests of listeners never use them.
 	Federated []pipeline.Federated
@@ -68,16 +75,24 @@ type Options struct {
 	// Profile is the name that results carry as their origin in this process; "local" if empty. Over a listener they
 	// carry none.
 	Profile string
-	// SecretKey encrypts the sandbox tokens; without it there are none.
+	// SecretKey encrypts the sandbox tokens at rest; without it there are none.
 	SecretKey string
-	// Local is for reading files that are added or uploaded.
-	Local ingest.Local
 	// Log receives errors, and for a listener one line per request and per search; nil discards them.
 	Log *slog.Logger
 	// OmitQueries keeps the text of queries out of the log.
 	OmitQueries bool
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+}
+
+// WithDefaults returns the settings with those that were left out.
+func (s Settings) WithDefaults() Settings {
+	s.Profile = cmp.Or(s.Profile, "local")
+	s.Log = cmp.Or(s.Log, slog.New(slog.DiscardHandler))
+	if s.Now == nil {
+		s.Now = time.Now
+	}
+	return s
 }
 
 // Server answers the API. Make one with New.
@@ -100,13 +115,7 @@ type Server struct {
 
 // New returns a server. It opens nothing.
 func New(options Options) *Server {
-	if options.Profile == "" {
-		options.Profile = "local"
-	}
-	options.Log = cmp.Or(options.Log, slog.New(slog.DiscardHandler))
-	if options.Now == nil {
-		options.Now = time.Now
-	}
+	options.Settings = options.WithDefaults()
 	if options.Changed == nil {
 		options.Changed = func(string) {}
 	}

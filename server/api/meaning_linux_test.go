@@ -26,7 +26,7 @@ func TestMakingVectorsTakesNoProcessor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, w, before := New(Options{Models: models}), &watched{}, runtime.GOMAXPROCS(0)
+	s, w, before := New(Options{Settings: Settings{Models: models}}), &watched{}, runtime.GOMAXPROCS(0)
 	if err := s.Embed(t.Context(), "", w); err != nil || w.running != before+1 || runtime.GOMAXPROCS(0) != before {
 		t.Errorf("%d at once before, %d while vectors are made, %d afterwards; %v", before, w.running, runtime.GOMAXPROCS(0), err)
 	}

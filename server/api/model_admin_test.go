@@ -48,7 +48,7 @@ func TestTheModelIsTestedAndCounted(t *testing.T) {
 	t.Cleanup(server.Close)
 	open := func(model string, budget int) *Server {
 		models := modelsOf(t, server, model, budget)
-		return New(Options{Models: models, Budget: llm.NewBudget(models.DailyTokens(), new(llmtest.Ledger), time.Now, func(error) {})})
+		return New(Options{Budget: llm.NewBudget(models.DailyTokens(), new(llmtest.Ledger), time.Now, func(error) {}), Settings: Settings{Models: models}})
 	}
 	s := open("small", 10)
 	test := asOwner[wire.ModelTest](t, s, http.MethodPost, "/library/model", `{"provider": "local"}`)

@@ -64,10 +64,9 @@ func newRuleWorld(t testing.TB, number uint64, tenants ...string) *ruleWorld {
 	}
 	w.model = new(ruleModel)
 	options := Options{
-		Directory: w.people,
-		Index:     func(_ context.Context, tenant string, _ bool) (index.Index, error) { return w.indexes[tenant], nil },
-		Chats:     func(tenant string) *chat.Store { return w.chats[tenant] },
-		Now:       now,
+		Directory: w.people, Settings: Settings{Now: now},
+		Index: func(_ context.Context, tenant string, _ bool) (index.Index, error) { return w.indexes[tenant], nil },
+		Chats: func(tenant string) *chat.Store { return w.chats[tenant] },
 	}
 	w.server = New(options)
 	options.Models = w.model.providers(w, "")

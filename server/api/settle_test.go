@@ -26,7 +26,7 @@ func (f *following) Problem(context.Context) string { return "" }
 
 // TestSettle: what an engine lacks is reported, and why; not if nobody waits any more.
 func TestSettle(t *testing.T) {
-	s := &Server{Options: Options{Log: slog.New(slog.DiscardHandler)}}
+	s := &Server{Options: Options{Settings: Settings{Log: slog.New(slog.DiscardHandler)}}}
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, c := range []struct {

@@ -80,9 +80,8 @@ func newWorld(t testing.TB) *world {
 		Index:        func(context.Context, string, bool) (index.Index, error) { return w.documents, nil },
 		Chats:        w.chats(chats),
 		RemoveTenant: func(ctx context.Context, id string) error { return w.people.RemoveTenant(ctx, id) },
-		SecretKey:    strings.Repeat("k", 32),
-		Version:      "1.2.3", Now: now,
-		Log: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Settings: Settings{SecretKey: strings.Repeat("k", 32), Version: "1.2.3", Now: now,
+			Log: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))},
 	})
 	w.public = w.server.Gate(PublicOptions{}).Listener(true)
 	w.populate()

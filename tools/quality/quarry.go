@@ -13,6 +13,7 @@ import (
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/server"
+	"quarry/server/api"
 	"quarry/server/directory"
 	"quarry/server/index"
 	"quarry/server/ingest"
@@ -47,7 +48,7 @@ func (q *Quarry) Add(ctx context.Context, dir string, set *Set) (err error) {
 	}
 	home := filepath.Join(dir, "home")
 	for i, models := range []*llm.Providers{nil, q.Models} {
-		if q.servers[i], err = server.Open(ctx, server.Options{Home: home, Models: models}); err != nil {
+		if q.servers[i], err = server.Open(ctx, server.Options{Home: home, Settings: api.Settings{Models: models}}); err != nil {
 			return err
 		}
 		q.clients[i], err = client.New(client.Options{BaseURL: client.InProcessURL, Local: true,

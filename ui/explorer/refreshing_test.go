@@ -17,6 +17,7 @@ import (
 	"quarry/client/wire"
 	"quarry/internal/testkit/llmtest"
 	"quarry/server"
+	"quarry/server/api"
 	"quarry/server/directory"
 	"quarry/server/llm"
 )
@@ -48,7 +49,7 @@ func watch(t *testing.T, config llm.Config) *watched {
 	if err != nil {
 		t.Fatal(err)
 	}
-	served, err := server.Open(t.Context(), server.Options{Home: t.TempDir(), Models: models})
+	served, err := server.Open(t.Context(), server.Options{Home: t.TempDir(), Settings: api.Settings{Models: models}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"quarry/client/wire"
 	"quarry/config"
 	"quarry/server"
+	"quarry/server/api"
 	"quarry/server/directory"
 	"quarry/server/pipeline"
 	"quarry/server/slack"
@@ -143,7 +144,7 @@ func (c Choice) IsFileHere(origin string) bool {
 // openTogether opens a server in this process that asks the others, each with its own token.
 func (h *Host) openTogether(ctx context.Context, choice Choice) (_ *client.Session, err error) {
 	base, asked := choice.split()
-	options := server.Options{Empty: true}
+	options := server.Options{Settings: api.Settings{Empty: true}}
 	if base != nil {
 		options = server.Options{Home: base.LibraryDir, Sample: base.Kind == KindSample}
 		if base.Kind == KindLibrary && (base.Profile == choice.Profile || base.Rule == RuleFlag) {
