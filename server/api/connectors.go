@@ -9,6 +9,7 @@ import (
 
 	"quarry/client/field"
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/server/directory"
 	"quarry/server/index"
 	"quarry/server/ingest"
@@ -291,9 +292,7 @@ func (w *work) emptySets(names []string) (empty []string) {
 	snapshot := must(w.documents.Snapshot(w.ctx))
 	defer snapshot.Close()
 	counts, err := snapshot.Facets(w.ctx, index.Filter{Access: index.Everything()})
-	if err != nil {
-		abort(fmt.Errorf("count the documents of sets: %w", err))
-	}
+	guard.While("count the documents of sets", err)
 	nonempty := map[string]bool{}
 	for _, set := range counts.Values[field.Set] {
 		nonempty[set.Value] = set.Count > 0
@@ -303,9 +302,7 @@ func (w *work) emptySets(names []string) (empty []string) {
 			continue
 		}
 		ids, err := snapshot.DocumentIDs(w.ctx, index.Selector{Set: name}) // hidden ones are not counted
-		if err != nil {
-			abort(fmt.Errorf("list the documents of set %q: %w", name, err))
-		}
+		guard.While(fmt.Sprintf("list the documents of set %q", name), err)
 		if len(ids) == 0 {
 			empty = append(empty, name)
 		}

@@ -45,8 +45,7 @@ type uploaded struct {
 // uploadFiles answers POST /user/projects/file/upload. Files that ingest reads are accepted; they can be used in
 // questions at once.
 func uploadFiles(c *call) any {
-	files, form, err := readUpload(c.Request)
-	check(err)
+	files, form := readUpload(c.Request)
 	ids := temporaryIDs(form)
 	project := form.whole("project_id", 0, anyNumber)
 	incognito := form.sessionID("incognito_session_id")
@@ -107,43 +106,34 @@ func chatFileType(name string) string {
 }
 
 // readUpload reads a form: its files, and its other fields.
-func readUpload(r *http.Request) ([]uploaded, *fields, error) {
+func readUpload(r *http.Request) (files []uploaded, form *fields) {
 	err := r.ParseMultipartForm(wire.MaxUploadBytes) // all in memory: the body is bounded by the same number
 	if err != nil && !errors.Is(err, http.ErrNotMultipart) && !errors.Is(err, http.ErrMissingBoundary) {
-		return nil, nil, unreadable(err)
+		abort(unreadable(err))
 	}
 	if err != nil || len(r.MultipartForm.File["files"]) == 0 {
-		return nil, nil,
-			invalid(problem{kind: "missing", where: []any{"body", "files"}, text: "Field required", input: "None"})
+		abort(invalid(problem{kind: "missing", where: []any{"body", "files"}, text: "Field required", input: "None"}))
 	}
 	if len(r.MultipartForm.File["files"]) > wire.MaxUploadFiles {
-		return nil, nil, invalid(problem{kind: "too_long", where: []any{"body", "files"},
-			text: fmt.Sprintf("List should have at most %d items", wire.MaxUploadFiles)})
+		abort(invalid(problem{kind: "too_long", where: []any{"body", "files"},
+			text: fmt.Sprintf("List should have at most %d items", wire.MaxUploadFiles)}))
 	}
-	form := newFields("body")
+	form = newFields("body")
 	for name, values := range r.MultipartForm.Value {
 		if text := values[len(values)-1]; text != "" { // an empty field counts as missing
 			form.raw[name] = mustJSON(text)
 		}
 	}
-	var files []uploaded
 	for _, header := range r.MultipartForm.File["files"] {
-		data, err := readPart(header)
-		if err != nil {
-			return nil, nil, err
-		}
-		files = append(files, uploaded{fileName(header.Filename), mediaType(header), data})
+		files = append(files, uploaded{fileName(header.Filename), mediaType(header), readPart(header)})
 	}
-	return files, form, nil
+	return files, form
 }
 
-func readPart(header *multipart.FileHeader) ([]byte, error) {
-	file, err := header.Open()
-	if err != nil {
-		return nil, err
-	}
+func readPart(header *multipart.FileHeader) []byte {
+	file := must(header.Open())
 	defer file.Close() // it is in memory
-	return io.ReadAll(file)
+	return must(io.ReadAll(file))
 }
 
 // fileName returns a name without folders and control characters.

@@ -20,6 +20,7 @@ import (
 	"github.com/google/uuid"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/server/directory"
 	"quarry/server/ingest"
 )
@@ -198,8 +199,9 @@ func FuzzUpload(f *testing.F) {
 	f.Fuzz(func(t *testing.T, media string, body []byte) {
 		r := httptest.NewRequestWithContext(t.Context(), "POST", "/user/projects/file/upload", bytes.NewReader(body))
 		r.Header.Set("Content-Type", media)
-		files, form, err := readUpload(r)
-		if err != nil {
+		var files []uploaded
+		var form *fields
+		if err := guard.Ended(func() { files, form = readUpload(r) }); err != nil {
 			refusal(t, err)
 			return
 		}

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -248,9 +247,7 @@ func libraryStatus(c *call) any {
 		}
 	}
 	status, err := ingest.Status(c.ctx, documents)
-	if err != nil {
-		abort(fmt.Errorf("list what was added: %w", err))
-	}
+	guard.While("list what was added", err)
 	if status.Database = c.Database; status.Database != "" {
 		must(c.Directory.Tenants(c.ctx))
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/database"
 
+	"quarry/internal/guard"
 	"quarry/server/fault"
 	"quarry/server/sqldb"
 )
@@ -178,34 +179,28 @@ func (c Copied) Changes(ctx context.Context) (int64, error) {
 // follow.
 func CopyTable(ctx context.Context, from sqldb.Querier, to *sql.Tx, table string, change func(row map[string]any)) (
 	n int, err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("copy the table %s: %w", table, err)
-		}
-	}()
-	isBoolean, err := columnsOf(ctx, to, table)
-	if err != nil {
-		return 0, err
+	if err = guard.Ended(func() { n = copyTable(ctx, from, to, table, change) }); err != nil {
+		err = fmt.Errorf("copy the table %s: %w", table, err)
 	}
+	return n, err
+}
+
+// copyTable is CopyTable, which it and what it calls abort with their error, see guard.Abort.
+func copyTable(ctx context.Context, from sqldb.Querier, to *sql.Tx, table string,
+	change func(row map[string]any)) (n int) {
+	isBoolean := columnsOf(ctx, to, table)
 	order := ""
 	if _, numbered := isBoolean["id"]; numbered {
 		order = " ORDER BY id" // rows may refer to earlier ones
 	}
 	rows, err := from.QueryContext(ctx, "SELECT * FROM "+table+order)
-	if err != nil {
-		return 0, err
-	}
+	guard.Check(err)
 	defer rows.Close()
 	columns, err := rows.Columns()
-	if err != nil {
-		return 0, err
-	}
+	guard.Check(err)
 	var largest int64
 	for rows.Next() {
-		row, err := rowOf(rows, columns)
-		if err != nil {
-			return n, err
-		}
+		row := rowOf(rows, columns)
 		for column, value := range row {
 			if number, ok := value.(int64); ok && isBoolean[column] {
 				row[column] = number != 0
@@ -214,55 +209,50 @@ func CopyTable(ctx context.Context, from sqldb.Querier, to *sql.Tx, table string
 		if change != nil {
 			change(row)
 		}
-		if err := insertRow(ctx, to, table, row); err != nil {
-			return n, err
-		}
+		insertRow(ctx, to, table, row)
 		if id, ok := row["id"].(int64); ok {
 			largest = max(largest, id)
 		}
 		n++
 	}
-	if err := rows.Err(); err != nil || largest == 0 {
-		return n, err
+	guard.Check(rows.Err())
+	if largest > 0 { // the next generated id follows it
+		_, err = to.ExecContext(ctx,
+			"SELECT setval(pg_get_serial_sequence(CAST(? AS TEXT), 'id'), CAST(? AS BIGINT))", table, largest)
+		guard.Check(err)
 	}
-	// The next generated id follows the largest one.
-	_, err = to.ExecContext(ctx, "SELECT setval(pg_get_serial_sequence(CAST(? AS TEXT), 'id'), CAST(? AS BIGINT))",
-		table, largest)
-	return n, err
+	return n
 }
 
 // columnsOf returns the columns of a table, and whether they are of type boolean, which other databases write as
 // numbers.
-func columnsOf(ctx context.Context, tx *sql.Tx, table string) (isBoolean map[string]bool, err error) {
+func columnsOf(ctx context.Context, tx *sql.Tx, table string) (isBoolean map[string]bool) {
 	none, err := tx.QueryContext(ctx, "SELECT * FROM "+table+" WHERE FALSE")
-	if err != nil {
-		return nil, err
-	}
+	guard.Check(err)
 	defer none.Close()
 	types, err := none.ColumnTypes()
+	guard.Check(err)
 	isBoolean = make(map[string]bool, len(types))
 	for _, column := range types {
 		isBoolean[column.Name()] = column.DatabaseTypeName() == "BOOL"
 	}
-	return isBoolean, err
+	return isBoolean
 }
 
-func rowOf(rows *sql.Rows, columns []string) (map[string]any, error) {
+func rowOf(rows *sql.Rows, columns []string) map[string]any {
 	values, places := make([]any, len(columns)), make([]any, len(columns))
 	for i := range values {
 		places[i] = &values[i]
 	}
-	if err := rows.Scan(places...); err != nil {
-		return nil, err
-	}
+	guard.Check(rows.Scan(places...))
 	row := make(map[string]any, len(columns))
 	for i, column := range columns {
 		row[column] = values[i]
 	}
-	return row, nil
+	return row
 }
 
-func insertRow(ctx context.Context, tx *sql.Tx, table string, row map[string]any) error {
+func insertRow(ctx context.Context, tx *sql.Tx, table string, row map[string]any) {
 	var columns []string
 	var values []any
 	for column, value := range row {
@@ -270,5 +260,5 @@ func insertRow(ctx context.Context, tx *sql.Tx, table string, row map[string]any
 	}
 	_, err := tx.ExecContext(ctx, "INSERT INTO "+table+" ("+strings.Join(columns, ", ")+") VALUES "+
 		sqldb.Places(len(columns)), values...)
-	return err
+	guard.Check(err)
 }
