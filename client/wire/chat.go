@@ -213,9 +213,12 @@ const MaxChatDocuments = 1000
 
 // AddDocuments adds the documents that the answer does not have yet.
 func (a *ChatAnswer) AddDocuments(documents []SearchDoc) {
-	id := func(document SearchDoc) string { return document.DocumentID }
-	all := exslices.DeduplicateUnsortedFunc(slices.Concat(a.Documents, documents), id)
-	a.Documents = all[:min(len(all), MaxChatDocuments)]
+	for _, document := range documents {
+		isSame := func(known SearchDoc) bool { return known.DocumentID == document.DocumentID }
+		if len(a.Documents) < MaxChatDocuments && !slices.ContainsFunc(a.Documents, isSame) {
+			a.Documents = append(a.Documents, document)
+		}
+	}
 }
 
 // Document returns the document of a citation number.
