@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"go.mau.fi/util/exslices"
 
 	"quarry/client"
 	"quarry/client/field"
@@ -258,8 +257,13 @@ func readQueries(from io.Reader) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read queries from standard input: %w", err)
 	}
-	queries := exslices.CastFunc(strings.Split(string(lines), "\n"), strings.TrimSpace)
-	return slices.DeleteFunc(queries, func(query string) bool { return query == "" }), nil
+	var queries []string
+	for line := range strings.Lines(string(lines)) {
+		if line = strings.TrimSpace(line); line != "" {
+			queries = append(queries, line)
+		}
+	}
+	return queries, nil
 }
 
 // outcome is what one query came to: an answer or an error.

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -423,5 +425,20 @@ func TestNoResults(t *testing.T) {
 	got = run(t, testDoors(s.URL), terminal{tty: true, width: 80}, "search", "nothing").check(t, ExitSuccess)
 	if got.out != "" || !strings.Contains(got.err, "No results") {
 		t.Errorf("stdout %q, stderr %q", got.out, got.err)
+	}
+}
+
+// Lines without a query take no memory beyond that of the text.
+func TestEmptyQueriesOfStandardInput(t *testing.T) {
+	lines := strings.Repeat("\n", 800_000)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	queries, err := readQueries(strings.NewReader(lines + " deploy \r\n\nroll back"))
+	runtime.ReadMemStats(&after)
+	if err != nil || !slices.Equal(queries, []string{"deploy", "roll back"}) {
+		t.Errorf("%q, %v", queries, err)
+	}
+	if bytes := after.TotalAlloc - before.TotalAlloc; bytes > 8*uint64(len(lines)) {
+		t.Errorf("%d bytes for %d lines", bytes, len(lines))
 	}
 }
