@@ -63,8 +63,8 @@ type Analyser struct {
 	Scanner
 	seed maphash.Seed
 	// stems has the terms of words, each at the place of its hash until a word with the same one comes: most words of a
-	// text are among the few that most texts have.
-	stems [1 << 13]stem
+	// text are among the few that most texts have. Most analysers see a query alone, and make few of the parts.
+	stems [1 << 9]*[1 << 4]stem
 }
 
 // stem is the term of a word: by its script if there is no language, else its second one in it.
@@ -75,6 +75,15 @@ type stem struct {
 
 // New returns an Analyser with an empty cache.
 func New() *Analyser { return &Analyser{seed: maphash.MakeSeed()} }
+
+// at returns the place of a hash.
+func (a *Analyser) at(hash uint64) *stem {
+	part := &a.stems[hash>>4%uint64(len(a.stems))]
+	if *part == nil {
+		*part = new([1 << 4]stem)
+	}
+	return &(*part)[hash%uint64(len(*part))]
+}
 
 // Tokens returns the tokens of text in order.
 func (a *Analyser) Tokens(text string) []Token {
@@ -93,7 +102,7 @@ func (a *Analyser) Tokens(text string) []Token {
 func (a *Analyser) TermOf(surface []byte) string { return a.term(surface).term }
 
 func (a *Analyser) term(surface []byte) *stem {
-	known := &a.stems[maphash.Bytes(a.seed, surface)%uint64(len(a.stems))]
+	known := a.at(maphash.Bytes(a.seed, surface))
 	if known.language != nil || known.word != string(surface) {
 		word := string(surface)
 		*known = stem{word: word, term: Stem(word)}
@@ -107,7 +116,7 @@ func (a *Analyser) TermIn(l *Language, word string) string {
 		return ""
 	}
 	// Languages have places of their own, as texts in several have the same words, and their surfaces.
-	known := &a.stems[(maphash.String(a.seed, word)+uint64(l.Code[0])*31+uint64(l.Code[1]))%uint64(len(a.stems))]
+	known := a.at(maphash.String(a.seed, word) + uint64(l.Code[0])*31 + uint64(l.Code[1]))
 	if known.language != l || known.word != word {
 		*known = stem{language: l, word: strings.Clone(word), term: l.Term(word)}
 	}

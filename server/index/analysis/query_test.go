@@ -3,6 +3,7 @@ package analysis
 import (
 	"fmt"
 	"testing"
+	"unsafe"
 )
 
 // An analyser gives the same second terms as a new one, whatever languages it was asked for before, or none.
@@ -30,7 +31,7 @@ func TestStemsOfManyWords(t *testing.T) {
 	t.Parallel()
 	a := New()
 	for round := range 2 {
-		for n := range 3 * len(a.stems) {
+		for n := range 3 * len(a.stems) * len(a.stems[0]) {
 			word := fmt.Sprintf("%cWörtern%d", 'a'+rune(n%26), n/26)
 			surface := []byte(word)
 			if got, want := a.TermOf(surface), Stem(word); got != want {
@@ -42,5 +43,20 @@ func TestStemsOfManyWords(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// A new analyser, as each search of documents elsewhere has, takes memory for the words that it sees.
+func TestMemoryOfAFewWords(t *testing.T) {
+	t.Parallel()
+	a := New()
+	words, made := len(a.Words("how do we roll back a deployment", false)), 0
+	for _, part := range a.stems {
+		if part != nil {
+			made++
+		}
+	}
+	if size := unsafe.Sizeof(*a); made > words || size > 8<<10 {
+		t.Errorf("%d parts for %d words, beside %d bytes", made, words, size)
 	}
 }
