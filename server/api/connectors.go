@@ -25,56 +25,43 @@ func (s *Server) SyncConnectors(ctx context.Context, tenant string) error {
 		return err
 	}
 	return s.lease(ctx, "connectors of "+tenant,
-		func(ctx context.Context) error { return s.syncConnectors(ctx, tenant) })
+		func(ctx context.Context) error { return guard.Ended(func() { s.syncConnectors(ctx, tenant) }) })
 }
 
-func (s *Server) syncConnectors(ctx context.Context, tenant string) error {
+func (s *Server) syncConnectors(ctx context.Context, tenant string) {
 	for {
-		pairs, err := s.Directory.In(ctx, tenant).UnsyncedCCPairs()
-		if err != nil || len(pairs) == 0 {
-			return err
+		pairs := must(s.Directory.In(ctx, tenant).UnsyncedCCPairs())
+		if len(pairs) == 0 {
+			return
 		}
 		for _, pair := range pairs {
-			if err := s.updateDocuments(ctx, tenant, pair); err != nil {
-				return fmt.Errorf("change the documents of connector %s: %w", pair.Name, err)
-			}
+			err := guard.Ended(func() { s.updateDocuments(ctx, tenant, pair) })
+			guard.While("change the documents of connector "+pair.Name, err)
 			// A pair that was changed in the meantime is not marked, and the next round updates it again.
-			if _, err := s.Directory.MarkSynced(ctx, pair); err != nil {
-				return err
-			}
+			must(s.Directory.MarkSynced(ctx, pair))
 		}
 	}
 }
 
 // updateDocuments updates or deletes the documents of a pair.
-func (s *Server) updateDocuments(ctx context.Context, tenant string, pair directory.CCPair) error {
-	documents, err := s.Index(ctx, tenant, false)
-	if err != nil {
-		return err
-	}
+func (s *Server) updateDocuments(ctx context.Context, tenant string, pair directory.CCPair) {
+	documents := must(s.Index(ctx, tenant, false))
 	var ids []string
-	err = view(ctx, documents, func(snapshot index.Snapshot) (err error) {
+	check(view(ctx, documents, func(snapshot index.Snapshot) (err error) {
 		ids, err = snapshot.DocumentIDs(ctx, index.Selector{Origin: pair.Origin()})
 		return err
-	})
-	if err != nil {
-		return err
-	}
+	}))
 	access, _ := pair.Terms()
 	for batch := range slices.Chunk(ids, documentBatch) {
 		if pair.Deleting {
-			_, err = writePosted(ctx, documents, index.Batch{Delete: batch, Cursors: ingest.RefillCursors(),
-				Owns: ownedBy(pair)})
-		} else {
-			_, err = documents.UpdateAccess(ctx, mapped(batch, func(id string) index.AccessPatch {
-				return index.AccessPatch{ID: id, Origin: pair.Origin(), Access: access, Sets: listed(pair.Sets)}
-			}))
+			must(writePosted(ctx, documents, index.Batch{Delete: batch, Cursors: ingest.RefillCursors(),
+				Owns: ownedBy(pair)}))
+			continue
 		}
-		if err != nil {
-			return err
-		}
+		must(documents.UpdateAccess(ctx, mapped(batch, func(id string) index.AccessPatch {
+			return index.AccessPatch{ID: id, Origin: pair.Origin(), Access: access, Sets: listed(pair.Sets)}
+		})))
 	}
-	return nil
 }
 
 // ownedBy reports whether a document belongs to a pair: another pair may have replaced it since it was listed.
