@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"quarry/internal/guard"
 	"quarry/server/documents"
 	"quarry/server/fault"
 	"quarry/server/index"
@@ -18,7 +19,7 @@ const (
 	checkedRows = 100_000
 )
 
-// checkRun is one run of Check.
+// checkRun is one run of Check. Its methods abort it with their error, see guard.Abort.
 type checkRun struct {
 	x       *Index
 	options index.CheckOptions
@@ -38,7 +39,7 @@ func (x *Index) Check(ctx context.Context, options index.CheckOptions, report fu
 	if options.Documents != nil {
 		err = x.ExamineNamed(ctx, options.Documents, c.note)
 	} else {
-		err = c.checkAll(ctx)
+		err = guard.Ended(func() { c.checkAll(ctx) })
 	}
 	if err != nil {
 		return c.found, fmt.Errorf("check the library: %w", err)
@@ -47,65 +48,50 @@ func (x *Index) Check(ctx context.Context, options index.CheckOptions, report fu
 }
 
 // checkAll checks all parts, and again after the database was repaired, as all that was found may have changed.
-func (c *checkRun) checkAll(ctx context.Context) error {
+func (c *checkRun) checkAll(ctx context.Context) {
 	for tries := 0; ; tries++ {
-		err := c.pass(ctx)
+		err := guard.Ended(func() { c.pass(ctx) })
 		if err != nil && !c.unreadable(err) {
-			return err
+			guard.Abort(err)
 		}
 		if c.pageLost == nil {
-			return nil
+			return
 		}
 		damage := index.Damage{Kind: index.DamagedDatabase, Reason: c.pageLost.Error(), Repaired: c.options.Repair}
 		switch {
 		case !c.options.Repair:
 			c.note(damage)
-			return nil
+			return
 		case tries == 0 && c.x.reindexed(ctx):
-		case c.x.source != nil: // it is made again from the source
-			return c.pageLost
-		case tries <= 1:
-			if err := c.x.salvage(ctx); err != nil {
-				return err
-			}
+		case c.x.source == nil && tries <= 1: // with a source, it is made again from that
+			guard.Check(c.x.salvage(ctx))
 			damage.Reason += "; the damaged file is kept as " + c.x.db.Path() + damagedSuffix
 		default:
-			return c.pageLost
+			guard.Abort(c.pageLost)
 		}
 		c.found, c.pageLost, c.options.Full = []index.Damage{damage}, nil, true
 	}
 }
 
 // pass checks the database, then the files that are derived from it, then that both hold the same documents.
-func (c *checkRun) pass(ctx context.Context) error {
-	if err := c.database(ctx); err != nil || c.pageLost != nil {
-		return err
+func (c *checkRun) pass(ctx context.Context) {
+	if c.database(ctx); c.pageLost == nil {
+		c.files(ctx)
+		c.agreement(ctx)
 	}
-	if err := c.files(ctx); err != nil {
-		return err
-	}
-	return c.agreement(ctx)
 }
 
 // database checks the rows of all documents, or of a part of them.
-func (c *checkRun) database(ctx context.Context) error {
+func (c *checkRun) database(ctx context.Context) {
 	if c.options.Full {
-		if err := c.structure(ctx); err != nil {
-			return err
-		}
+		guard.Check(c.structure(ctx))
 	}
-	if err := c.x.ExamineDictionaries(ctx, c.options.Repair, c.note); err != nil {
-		return err
-	}
-	from := int64(0)
+	guard.Check(c.x.ExamineDictionaries(ctx, c.options.Repair, c.note))
 	first, end, err := c.x.Reader(c.x.Newest(ctx)).RowNumbers()
-	if err == nil {
-		err = c.x.Newest(ctx).Get([]any{&from},
-			"SELECT coalesce(max(next), 0) FROM checks WHERE part = 'documents'")
-	}
-	if err != nil {
-		return err
-	}
+	guard.Check(err)
+	from := int64(0)
+	guard.Check(c.x.Newest(ctx).Get([]any{&from},
+		"SELECT coalesce(max(next), 0) FROM checks WHERE part = 'documents'"))
 	if !c.options.Full && end-first > checkedRows {
 		if from < first || from >= end {
 			from = first
@@ -113,7 +99,7 @@ func (c *checkRun) database(ctx context.Context) error {
 		first, end = from, min(end, from+checkedRows)
 		defer func() { c.noteProgress(ctx, end) }()
 	}
-	return c.x.ExamineRows(ctx, first, end, c.note, c.unreadable, c.report)
+	guard.Check(c.x.ExamineRows(ctx, first, end, c.note, c.unreadable, c.report))
 }
 
 // noteProgress stores where the next check continues. Without it the same part is checked again.
@@ -164,27 +150,25 @@ func (c *checkRun) structure(ctx context.Context) error {
 func (c *checkRun) note(damage index.Damage) { c.found = append(c.found, damage) }
 
 // agreement checks that the index and the database hold the same documents.
-func (c *checkRun) agreement(ctx context.Context) error {
+func (c *checkRun) agreement(ctx context.Context) {
 	found, err := c.disagreement(ctx)
-	if err != nil || found.none() {
-		return err
+	guard.Check(err)
+	if found.none() {
+		return
 	}
 	repair := c.options.Repair && c.x.source == nil // else it is made again from the source
 	if repair && len(found.orphans)+len(found.missing) > 0 {
 		// The ids are read from an index of the database, which is most easily made again.
-		if err := c.x.reindex(ctx); err != nil {
-			return err
-		}
+		guard.Check(c.x.reindex(ctx))
 		if found, err = c.disagreement(ctx); err != nil || found.none() {
 			c.note(index.Damage{Kind: index.DamagedDatabase, Reason: "an index of the database was wrong",
 				Repaired: true})
-			return err
+			guard.Check(err)
+			return
 		}
 	}
 	if repair {
-		if err := c.x.rebuildIndex(ctx, nil); err != nil {
-			return err
-		}
+		guard.Check(c.x.rebuildIndex(ctx, nil))
 	}
 	for _, id := range found.orphans {
 		c.note(index.Damage{Kind: index.DamagedDocument, ID: id, Reason: "it is indexed but not stored"})
@@ -196,7 +180,6 @@ func (c *checkRun) agreement(ctx context.Context) error {
 		c.note(index.Damage{Kind: index.DamagedSegment, Repaired: repair, Reason: fmt.Sprintf(
 			"the index lacked %d documents and had %d twice", len(found.missing), len(found.duplicates))})
 	}
-	return nil
 }
 
 // reindex makes the indexes of the database again.
@@ -224,11 +207,9 @@ func (c *checkRun) disagreement(ctx context.Context) (d disagreement, err error)
 }
 
 // files checks the files of the index and of vectors from beginning to end.
-func (c *checkRun) files(ctx context.Context) error {
+func (c *checkRun) files(ctx context.Context) {
 	found, err := c.damagedFiles(ctx)
-	if err != nil {
-		return err
-	}
+	guard.Check(err)
 	for _, suspects := range found {
 		kind := index.DamagedSegment
 		if suspects.vectors {
@@ -239,7 +220,6 @@ func (c *checkRun) files(ctx context.Context) error {
 			c.note(index.Damage{Kind: kind, ID: name, Reason: suspects.Error(), Repaired: repaired})
 		}
 	}
-	return nil
 }
 
 // damagedFiles lists the files that cannot be read: all segments together, then each file of vectors. A merge may
