@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"quarry/internal/guard"
 	"quarry/server/documents"
 	"quarry/server/fault"
 	"quarry/server/index"
@@ -41,62 +42,57 @@ func (x *Index) Embed(ctx context.Context, pass index.Embedding) error {
 	e := &embedding{ctx: ctx, x: x, Embedding: pass, tried: make(map[string]bool), opened: make(map[string]bool),
 		refused: make(map[string]int), seen: make(map[vector.Key]bool)}
 	e.embedder = documents.Embedder{Pass: pass, In: x.vectorStore, Renewed: e.renewed}
-	if err := e.run(); err != nil {
+	if err := guard.Ended(e.run); err != nil {
 		return fmt.Errorf("embed: %w", err)
 	}
 	return nil
 }
 
-func (e *embedding) run() error {
+func (e *embedding) run() {
 	store := e.x.vectorStore
 	current, err := documents.CurrentModel(store.Newest(e.ctx))
-	if err == nil && current.Name != "" && current.Name != e.Model { // without vectors by it, that waits for the first
-		err = store.Change(e.ctx, func(tx *sqldb.Tx) { documents.UseModel(tx, e.Model) })
-	}
-	if err != nil {
-		return err
+	guard.Check(err)
+	if current.Name != "" && current.Name != e.Model { // without vectors by it, that waits for the first
+		guard.Check(store.Change(e.ctx, func(tx *sqldb.Tx) { documents.UseModel(tx, e.Model) }))
 	}
 	before, err := documents.RefusedTexts(store.Newest(e.ctx), e.Model)
-	if err != nil {
-		return err
-	}
+	guard.Check(err)
 	e.known = len(before)
-	for repairs := 0; ; {
-		done, err := e.step()
+	for repairs, done := 0, false; !done; {
+		err := guard.Ended(func() { done = e.step() })
 		if suspects := damageOf(err); suspects != nil && repairs < openRepairs {
 			repairs++
 			err = e.x.repair(e.ctx, suspects)
 		}
-		if err != nil && !errors.Is(err, documents.ErrOvertaken) || err == nil && done {
-			return err
+		if !errors.Is(err, documents.ErrOvertaken) {
+			guard.Check(err)
 		}
 	}
 }
 
 // step embeds the opened documents of one segment, or completes one, unless documents are opened meanwhile, or ends the
 // pass.
-func (e *embedding) step() (done bool, err error) {
+func (e *embedding) step() (done bool) {
 	e.waiting = append(e.waiting, e.Fresh(e.opened)...)
-	name, order, opened, err := e.next()
+	name, order, opened := e.next()
 	switch {
-	case err != nil:
-		return false, err
 	case opened:
-		return false, e.fill(name, order, false)
+		e.fill(name, order, false)
+		return false
 	case name != "":
 		e.refused[name] = 0
-		err = e.fill(name, order, true)
-		e.tried[name] = err == nil && len(e.waiting) == 0
-		return false, err
+		e.fill(name, order, true)
+		e.tried[name] = len(e.waiting) == 0
+		return false
 	case len(e.tried) > 0:
-		if err := e.x.dropUnusedVectors(e.ctx, e.Model); err != nil {
-			return true, err
-		}
+		guard.Check(e.x.dropUnusedVectors(e.ctx, e.Model))
 	}
-	return true, e.forgetRefused()
+	guard.Check(e.forgetRefused())
+	return true
 }
 
-// embedding is one pass over all segments.
+// embedding is one pass over all segments. What it does aborts it with an error, see guard.Abort, but not where
+// segments are protected.
 type embedding struct {
 	ctx context.Context
 	x   *Index
@@ -114,27 +110,21 @@ type embedding struct {
 
 // next finds a segment with chunks that have no vector, "" if there is none, and those of its documents that wait or,
 // if none is opened, all of them. It also updates the progress.
-func (e *embedding) next() (name string, order []int, opened bool, err error) {
-	if err := e.ctx.Err(); err != nil {
-		return "", nil, false, err
-	}
+func (e *embedding) next() (name string, order []int, opened bool) {
+	guard.Check(e.ctx.Err())
 	seen, err := e.x.openView(e.ctx)
-	if err != nil {
-		return "", nil, false, err
-	}
+	guard.Check(err)
 	defer seen.close()
 	e.progress = index.Embedded{}
 	counted := 0
 	var found *part
 	for _, p := range slices.Backward(seen.state.parts) { // what was added last comes first
 		chunks, err := p.liveChunks()
-		if err != nil {
-			return "", nil, false, err
-		}
+		guard.Check(err)
 		have := 0
 		if p.vectors != nil && p.vectors.model == e.Model {
-			if have, err = p.liveVectors(); err != nil && !isDamage(err) {
-				return "", nil, false, err
+			if have, err = p.liveVectors(); !isDamage(err) {
+				guard.Check(err)
 			}
 		}
 		e.progress.Done, e.progress.Total = e.progress.Done+have, e.progress.Total+chunks
@@ -142,9 +132,8 @@ func (e *embedding) next() (name string, order []int, opened bool, err error) {
 		if have >= chunks || e.tried[p.name] || opened {
 			continue
 		}
-		if order, err = e.ofWaiting(p); err != nil {
-			return "", nil, false, err
-		}
+		order, err = e.ofWaiting(p)
+		guard.Check(err)
 		if opened = len(order) > 0; opened || found == nil {
 			found = p
 		}
@@ -157,12 +146,13 @@ func (e *embedding) next() (name string, order []int, opened bool, err error) {
 		e.waiting = nil // gone, or complete
 	}
 	if found == nil {
-		return "", nil, false, nil
+		return "", nil, false
 	}
 	if !opened {
 		order, err = found.newestFirst()
+		guard.Check(err)
 	}
-	return found.name, order, opened, err
+	return found.name, order, opened
 }
 
 // ofWaiting returns the ordinals of the documents of a segment that wait, which no longer do.
@@ -209,21 +199,18 @@ func (p *part) newestFirst() ([]int, error) {
 
 // fill embeds the texts of documents of a segment that have no vector, with yields until others wait. It writes the
 // segment's vectors at the end, on failure, and from time to time.
-func (e *embedding) fill(name string, order []int, yields bool) error {
+func (e *embedding) fill(name string, order []int, yields bool) {
 	fresh, written := 0, 0
 	due := time.Now().Add(searchedAfter)
 	for at := 0; at >= 0; {
-		found, err := e.gather(name, order, at)
-		if err != nil {
-			return err
-		}
+		found := e.gather(name, order, at)
 		vectors, err := e.embedder.Vectorise(e.ctx, found.texts)
 		if err != nil {
 			// Vectors stored before the failure are searched. A program that ends does not wait for that.
 			if fresh > written && e.ctx.Err() == nil {
 				e.x.restoreVectors(context.WithoutCancel(e.ctx), name)
 			}
-			return err
+			guard.Abort(err)
 		}
 		settled, without := found.count(vectors)
 		fresh += settled
@@ -234,21 +221,18 @@ func (e *embedding) fill(name string, order []int, yields bool) error {
 		e.Report(e.progress)
 		at = found.next
 		if began := time.Now(); at >= 0 && fresh > written && began.After(due) {
-			if err := e.x.refreshVectors(e.ctx, name); err != nil {
-				return err
-			}
+			guard.Check(e.x.refreshVectors(e.ctx, name))
 			written, due = fresh, time.Now().Add(max(searchedAfter, searchedShare*time.Since(began)))
 			if yields {
 				if e.waiting = e.Fresh(e.opened); len(e.waiting) > 0 {
-					return nil
+					return
 				}
 			}
 		}
 	}
-	if fresh == written {
-		return nil
+	if fresh > written {
+		guard.Check(e.x.refreshVectors(e.ctx, name))
 	}
-	return e.x.refreshVectors(e.ctx, name)
 }
 
 // gathered are texts of a segment that have no vector.
@@ -266,23 +250,19 @@ type gathered struct {
 var errEnough = errors.New("enough texts")
 
 // gather looks through the documents of a segment in an order, from a place on, for some texts that have no vector.
-func (e *embedding) gather(name string, order []int, from int) (*gathered, error) {
+func (e *embedding) gather(name string, order []int, from int) *gathered {
 	seen, err := e.x.openView(e.ctx)
-	if err != nil {
-		return nil, err
-	}
+	guard.Check(err)
 	defer seen.close()
 	p := seen.state.named(name)
 	if p == nil {
-		return nil, documents.ErrOvertaken
+		guard.Abort(documents.ErrOvertaken)
 	}
 	g := &gathered{next: from, lacking: make(map[vector.Key]int)}
-	if g.refused, err = documents.RefusedTexts(e.x.vectorStore.Newest(e.ctx), e.Model); err != nil {
-		return nil, err
-	}
-	if g.has, err = p.vectored(e.Model); err != nil {
-		return nil, err
-	}
+	g.refused, err = documents.RefusedTexts(e.x.vectorStore.Newest(e.ctx), e.Model)
+	guard.Check(err)
+	g.has, err = p.vectored(e.Model)
+	guard.Check(err)
 	err = p.protect(func() error {
 		var some []int
 		for ; g.next < len(order) && len(some) < e.embedder.AtOnce(); g.next++ {
@@ -302,13 +282,13 @@ func (e *embedding) gather(name string, order []int, from int) (*gathered, error
 			return nil
 		})
 	})
-	if errors.Is(err, errEnough) {
-		err = nil
+	if !errors.Is(err, errEnough) {
+		guard.Check(err)
 	}
 	if g.next == len(order) {
 		g.next = -1
 	}
-	return g, err
+	return g
 }
 
 // addTexts adds the texts of a document that have no vector and that the model does not refuse, each once.
