@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 
@@ -164,4 +165,25 @@ func stripped(l *layout) string {
 		text.WriteString(ansi.Strip(l.lines[i].text) + "\n")
 	}
 	return text.String()
+}
+
+// What is no note is not read as one, nor to the end of the text at each of its signs.
+func TestReadingNotes(t *testing.T) {
+	for _, value := range []int{0, 1, 1<<31 - 1} {
+		written := note(linkNumber, value)
+		if kind, got, size := readNote(written + "text"); kind != linkNumber || got != value || size != len(written) {
+			t.Errorf("%d is read as %d of the kind %d in %d bytes", value, got, kind, size)
+		}
+		if _, _, size := readNote(noteBegin + "x" + strings.TrimPrefix(written, noteBegin)); size != 0 {
+			t.Errorf("a text of %d bytes is read as a note", size)
+		}
+	}
+	text := strings.Repeat(noteBegin+"x", 4000)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	(&typesetter{}).read(text)
+	runtime.ReadMemStats(&after)
+	if bytes := after.TotalAlloc - before.TotalAlloc; bytes > 1000*uint64(len(text)) {
+		t.Errorf("%d bytes are written to read %d", bytes, len(text))
+	}
 }

@@ -329,8 +329,8 @@ func readNote(s string) (kind noteKind, value, size int) {
 	if !begins { // as most texts, which are not read on
 		return 0, 0, 0
 	}
-	written, _, ends := strings.Cut(rest, noteEnd)
-	digits := strings.Map(func(r rune) rune { return r - noteZero + '0' }, written)
+	written, _, ends := strings.Cut(rest[:min(len(rest), 64*len(noteEnd))], noteEnd)
+	digits := strings.Map(func(r rune) rune { return max(0, r-noteZero+'0') }, written)
 	number, err := strconv.ParseInt(digits, 2, 0)
 	if !ends || err != nil {
 		return 0, 0, 0
