@@ -80,7 +80,7 @@ func (e *embedding) step() (done bool) {
 		e.fill(name, order, false)
 		return false
 	case name != "":
-		e.refused[name] = 0
+		e.refused[name], e.tried[name] = 0, false
 		e.fill(name, order, true)
 		e.tried[name] = len(e.waiting) == 0
 		return false
@@ -100,7 +100,7 @@ type embedding struct {
 	embedder documents.Embedder
 	waiting  []string        // documents that were opened and not looked at since
 	opened   map[string]bool // those that were waiting
-	tried    map[string]bool // segments that were completed
+	tried    map[string]bool // segments, and whether they were completed
 	progress index.Embedded
 
 	known   int                 // texts that the model refused before
