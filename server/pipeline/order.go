@@ -186,7 +186,9 @@ func (r *run) page(ordered []fusedChunk) []section {
 		if len(hits) == r.wanted() {
 			break
 		}
-		passed += c.passed
+		if c.passed > 0 { // an earlier page ended with a match that stands behind those
+			before, passed = nil, passed+c.passed
+		}
 		if r.numbers[c.document] > 0 {
 			continue
 		}

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,6 +56,33 @@ func TestOrder(t *testing.T) {
 		}
 		if s := strings.Join(got, " "); s != c.want {
 			t.Errorf("%s: %s, want %s", name, s, c.want)
+		}
+	}
+}
+
+// TestPagesRepeatNothing: what meaning found before a match that an earlier page lists is on that page alone.
+func TestPagesRepeatNothing(t *testing.T) {
+	t.Parallel()
+	ranked, listed := strings.Fields("a X b Y"), strings.Fields("c d e f") // upper case: no match
+	for _, page := range []struct {
+		offset, rows int
+		want         string
+	}{{0, 3, "a X b"}, {1, 2, "X b"}, {2, 2, "Y c"}, {3, 1, "d"}, {4, 2, "e f"}, {5, 3, "f"}} {
+		passed := max(0, page.offset-2) // of those that are listed
+		r := &run{standings: map[string]standing{}}
+		r.Search.NumResults, r.Search.Offset = &page.rows, &page.offset
+		var ordered []fusedChunk
+		for _, id := range slices.Concat(ranked, listed[passed:]) {
+			r.standings[id] = standing{matches: id == strings.ToLower(id)}
+			ordered = append(ordered, fusedChunk{chunkID: chunkID{document: id}})
+		}
+		ordered[len(ranked)].passed = passed
+		var got []string
+		for _, s := range r.page(ordered) {
+			got = append(got, s.document)
+		}
+		if s := strings.Join(got, " "); s != page.want {
+			t.Errorf("%d from %d: %s, want %s", page.rows, page.offset, s, page.want)
 		}
 	}
 }
