@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"io/fs"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -84,6 +85,54 @@ func stopsElsewhere(t *testing.T, place func() Options) {
 	}
 	if detail := ownerAt(ctx, servers[1], http.MethodGet, "/chat/get-chat-session/"+session, ""); !strings.Contains(detail, "The beginning") {
 		t.Errorf("what was written is not kept: %s", detail)
+	}
+}
+
+// TestAnswersEndWithTheServer: an answer that outlasts the grace ends with an error that its reader sees, and what was
+// written of it is kept.
+func TestAnswersEndWithTheServer(t *testing.T) {
+	t.Parallel()
+	home := filepath.Join(t.TempDir(), "home")
+	s := openServer(t, Options{Home: home, Settings: api.Settings{Models: answering(t, llmtest.HangAfter("The beginning "))}})
+	s.grace = time.Millisecond
+	token := addToken(t, s, directory.TokenRequest{Name: "jo", Email: "jo@acme.com"})
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	ready, ended := make(chan net.Addr, 1), make(chan error, 1)
+	go func() {
+		ended <- s.Admit(api.PublicOptions{}).ListenAndServe(ctx, "127.0.0.1:0", func(at net.Addr) { ready <- at })
+	}()
+	at := "http://" + (<-ready).String()
+	answer := send(t, http.MethodPost, at+"/chat/send-chat-message", token, `{"message":"x"}`)
+	defer answer.Body.Close()
+	var session, last string
+	for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
+		last = lines.Text()
+		if id, found := strings.CutPrefix(last, `{"chat_session_id":"`); found {
+			session, _, _ = strings.Cut(id, `"`)
+		}
+		if strings.Contains(last, `"content":"beginning`) || strings.Contains(last, `"content":"The`) {
+			stop()
+		}
+	}
+	if !strings.Contains(last, "SERVICE_UNAVAILABLE") {
+		t.Errorf("the last line is %s", last)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	people, err := s.directory(t.Context(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	jo, err := people.Authenticate(t.Context(), token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := httptest.NewRecorder()
+	s.InProcess(jo).ServeHTTP(kept, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/chat/get-chat-session/"+session, http.NoBody))
+	if text := kept.Body.String(); !strings.Contains(text, "The beginning") || !strings.Contains(text, "The server is stopping.") {
+		t.Errorf("what was written is not kept: %s", text)
 	}
 }
 

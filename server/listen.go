@@ -112,6 +112,7 @@ func (s *Server) shutDown(server *http.Server, cutOff func()) error {
 			return err
 		}
 		s.options.Log.Warn(step.then, "after", step.timeout)
+		s.api.EndAnswers()
 		cutOff()
 	}
 	return server.Close()

@@ -132,7 +132,7 @@ func New(options Options) *Server {
 
 // Close stops the answers in progress and drops the incognito sessions. It does not close what Options opened.
 func (s *Server) Close() {
-	s.answers.stopAll(func(*turn) bool { return true })
+	s.answers.stopAll(errStopped, func(*turn) bool { return true })
 	s.incognito.Close()
 }
 

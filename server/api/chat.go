@@ -17,6 +17,7 @@ import (
 	"quarry/internal/guard"
 	"quarry/server/chat"
 	"quarry/server/directory"
+	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/pipeline"
 )
@@ -365,6 +366,9 @@ func (t *turn) keep(failure error) {
 	case errors.Is(cause, context.Canceled):
 		t.answer.Error = "The answer was canceled before it was complete."
 	default:
+		if errors.Is(cause, fault.ErrStopping) {
+			failure = cause
+		}
 		f := t.chatError(failure)
 		t.failed, t.answer.Error, t.audit.failed = &f, f.Error, f.Code
 	}

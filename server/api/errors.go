@@ -172,6 +172,7 @@ func faults() []faultAnswer {
 			"The search engine of the server is not available.", true},
 		{fault.ErrBusy, unavailable, wire.CodeLibraryBusy, code, "Another process is writing to the library.", false},
 		{fault.ErrBehind, unavailable, wire.CodeIndexBehind, code, "The index of the server is being built.", false},
+		{fault.ErrStopping, unavailable, "", code, "The server is stopping. Try again.", false},
 		{fault.ErrInUse, http.StatusConflict, wire.CodeTargetInUse, "", "", false},
 		{fault.ErrChanging, http.StatusConflict, wire.CodeLibraryChanging, "", "", false},
 		{fault.ErrDiffers, internal, wire.CodeCopyDiffers, "", "", false},

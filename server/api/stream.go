@@ -13,6 +13,7 @@ import (
 	"quarry/client/wire"
 	"quarry/internal/guard"
 	"quarry/server/chat"
+	"quarry/server/fault"
 )
 
 // lines streams JSON objects, one per line, and flushes each. Nothing is sent before the first line, so that an early
@@ -272,11 +273,14 @@ func (t *turn) watchReaders(asker context.Context, cancel context.CancelCauseFun
 	})
 }
 
+// EndAnswers ends the answers that are being written, those that nobody reads, too, because the server stops.
+func (s *Server) EndAnswers() { s.answers.stopAll(fault.ErrStopping, func(*turn) bool { return true }) }
+
 // stopAll stops the answers that are wanted, and returns how many.
-func (a *answers) stopAll(wanted func(*turn) bool) (n int) {
+func (a *answers) stopAll(cause error, wanted func(*turn) bool) (n int) {
 	for t, stop := range a.stops.Range {
 		if wanted(t.(*turn)) {
-			stop.(context.CancelCauseFunc)(errStopped)
+			stop.(context.CancelCauseFunc)(cause)
 			n++
 		}
 	}
@@ -285,7 +289,7 @@ func (a *answers) stopAll(wanted func(*turn) bool) (n int) {
 
 // stop stops the answers that are being written in a session, and returns how many.
 func (a *answers) stop(session string) int {
-	return a.stopAll(func(t *turn) bool { return t.session.ID == session })
+	return a.stopAll(errStopped, func(t *turn) bool { return t.session.ID == session })
 }
 
 // detached returns a context that a disconnect does not cancel, so that the answer goes on and can be resumed. In

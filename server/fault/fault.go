@@ -36,6 +36,8 @@ var (
 	ErrChanging = errors.New("the library changes faster than it is copied")
 	// ErrDiffers: the target of a copy does not have, or does not find, what the source does.
 	ErrDiffers = errors.New("the copy differs from the library")
+	// ErrStopping: the server stops, and has waited for what it was asked.
+	ErrStopping = errors.New("the server is stopping")
 	// ErrNetworkFileSystem: the folder is on a file system without reliable locks and memory maps.
 	ErrNetworkFileSystem = errors.New("the library lies on a network file system")
 )
