@@ -163,7 +163,7 @@ func TestUsageErrors(t *testing.T) {
 		{"remove nothing", []string{"remove"}, "missing argument PATH|ID"},
 		{"serve nothing", []string{"serve"}, "missing flag --http or --ssh"},
 		{"serve no sessions", []string{"serve", "--ssh", ":0", "--ssh-sessions", "0"}, "--ssh-sessions 0: must be greater than 0"},
-		{"serve no time", []string{"serve", "--ssh", ":0", "--ssh-idle", "0s"}, "--ssh-idle 0s: must be greater than 0"},
+		{"serve no time", []string{"serve", "--ssh", ":0", "--ssh-idle", "0s"}, "which means: end idle sessions after this DURATION"},
 		{"serve less than no time", []string{"serve", "--ssh", ":0", "--ssh-total", "-1h"}, "--ssh-total -1h0m0s: must be greater than 0"},
 		{"add of another kind", []string{"add", "ftp://x/y"}, "http:// or https://"},
 		{"migrate to nothing", []string{"migrate"}, "missing flag --to"},

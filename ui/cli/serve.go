@@ -49,8 +49,9 @@ func checkLimits(flags *pflag.FlagSet) error {
 	for _, name := range []string{"ssh-sessions", "ssh-per-person", "ssh-arrivals", "ssh-idle", "ssh-total"} {
 		limit := flags.Lookup(name)
 		if value := limit.Value.String(); limit.Changed && (value[0] == '-' || strings.Trim(value, "0s") == "") {
-			return usage("Give a value above 0, or omit the flag: "+limit.Usage, "--%s %s: must be greater than 0",
-				name, value)
+			_, meaning := pflag.UnquoteUsage(limit)
+			return usage("Give a value above 0, or omit the flag, which means: "+meaning,
+				"--%s %s: must be greater than 0", name, value)
 		}
 	}
 	return nil
