@@ -312,7 +312,8 @@ func deleteChatSession(c *call) any {
 // deleteChatSessions answers DELETE /chat/delete-all-chat-sessions.
 func deleteChatSessions(c *call) any {
 	user := chatUser(c.who)
-	c.answers.stopAll(errStopped, func(t *turn) bool { return t.who.Tenant == c.who.Tenant && t.session.UserID == user })
+	c.answers.stopAll(errStopped,
+		func(t *turn) bool { return t.who.Tenant == c.who.Tenant && t.session.UserID == user })
 	c.incognito.RemoveAll(c.ctx, c.who.Tenant, user)
 	check(c.Chats(c.who.Tenant).RemoveAll(c.ctx, user))
 	return nil

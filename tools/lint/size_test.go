@@ -16,8 +16,8 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 102_982
-	maxProductTokens = 812_136
+	maxProductLines  = 102_995
+	maxProductTokens = 812_248
 	maxFunctionP95   = 32
 	maxColumns       = 120 // with tabs of four
 )
