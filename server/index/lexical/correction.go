@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"quarry/internal/text"
+	"quarry/internal/guard"
 	"quarry/server/index"
 	"quarry/server/index/analysis"
 	"quarry/server/index/segment"
@@ -155,7 +156,7 @@ type neighbour struct {
 func (r *run) near(word string, limit int) (all []neighbour) {
 	if r.far != nil {
 		automaton := newLevenshtein(word, limit)
-		fail(r.far.Near(automaton, func(s Surface) {
+		guard.Check(r.far.Near(automaton, func(s Surface) {
 			if correctable(s.Surface) {
 				all = append(all, neighbour{s, automaton.typos()})
 			}

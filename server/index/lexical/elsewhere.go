@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 
+	"quarry/internal/guard"
 	"quarry/server/index"
 	"quarry/server/index/segment"
 )
@@ -82,38 +83,13 @@ func (r *run) reach(access index.Access) {
 	r.access, r.far = access, r.s.far
 }
 
-// failure is the error that ended a run, on its way to answer.
-type failure struct{ err error }
-
-// fail ends the run with an error; nil does not.
-func fail(err error) {
-	if err != nil {
-		panic(failure{err})
-	}
-}
-
 // check ends the run once its caller has given up.
-func (r *run) check() { fail(r.ctx.Err()) }
+func (r *run) check() { guard.Check(r.ctx.Err()) }
 
 // must returns a value, or ends the run with the error.
 func must[T any](value T, err error) T {
-	fail(err)
+	guard.Check(err)
 	return value
-}
-
-// catch calls f and returns the error that ended it.
-func catch(f func()) (err error) {
-	defer func() {
-		switch cause := recover().(type) {
-		case nil:
-		case failure:
-			err = cause.err
-		default:
-			panic(cause)
-		}
-	}()
-	f()
-	return nil
 }
 
 // wanted is what a plan needs at a level.
@@ -136,7 +112,7 @@ func (r *run) fetched(wanted Wanted, f func(before int)) {
 		return
 	}
 	parts, before, err := r.far.Fetch(wanted)
-	fail(err)
+	guard.Check(err)
 	all, far := r.s, r.far
 	r.s = searcherOf(parts, all.stats, all.params)
 	r.far, r.terms, r.seen = nil, make([]knownTerms, len(r.s.parts)), nil

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"quarry/client/field"
+	"quarry/internal/guard"
 	"quarry/server/index"
 	"quarry/server/index/segment"
 )
@@ -99,7 +100,7 @@ func (r *run) union(part int, bitmap segment.Bits, id field.ID, values []string)
 
 // filter applies a filter to a part. It ends the run if segments lack one of its fields.
 func (r *run) filter(part int, f *index.Filter) *partFilter {
-	fail(f.Check(segment.Knows))
+	guard.Check(f.Check(segment.Knows))
 	out := &partFilter{required: r.rightsIn(part, f.Access)}
 	r.exclude(part, out.required, f)
 	if f.Among != nil {

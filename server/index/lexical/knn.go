@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"quarry/client/field"
+	"quarry/internal/guard"
 	"quarry/server/index"
 	"quarry/server/index/segment"
 	"quarry/server/index/vector"
@@ -69,7 +70,7 @@ func (r *run) nearestOf(wanted index.Vector, q *index.Query) (all []candidate) {
 		}
 		f := r.filter(part, &q.Filter)
 		phrases := r.restrict(part, p, f)
-		fail(segment.Protect(file.Name, func() error {
+		guard.Check(segment.Protect(file.Name, func() error {
 			all = append(all, r.nearestIn(part, file, wanted.Values, f, phrases, limit, q.PerDocument)...)
 			return nil
 		}))

@@ -365,7 +365,7 @@ func (r *run) eachPart(postings int64, do func(r *run, part int)) {
 		return struct{}{}
 	}
 	helpers, _ := guard.NewGroup(r.ctx)
-	defer func() { fail(helpers.Wait()) }() // also where this run fails
+	defer func() { guard.Check(helpers.Wait()) }() // also where this run fails
 	for n := 1; n < len(r.s.parts) && postings >= r.s.shared && r.s.helpers.TryAcquire(1); n++ {
 		helpers.Run(func() error {
 			defer r.s.helpers.Release(1)
@@ -396,7 +396,7 @@ func answer[T any](ctx context.Context, s *Searcher, what string, f func(*run) T
 	r := &run{s: s, ctx: ctx, scratch: memory, terms: memory.known}
 	defer r.close()
 	var out T
-	err := segment.Protect(r.name, func() error { return catch(func() { out = f(r) }) })
+	err := segment.Protect(r.name, func() error { return guard.Ended(func() { out = f(r) }) })
 	if err != nil {
 		r.discard()
 		return *new(T), fmt.Errorf("%s: %w", what, err)
