@@ -7,8 +7,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"quarry/internal/text"
 	"quarry/internal/guard"
+	"quarry/internal/text"
 	"quarry/server/index"
 	"quarry/server/index/analysis"
 	"quarry/server/index/segment"
