@@ -371,7 +371,7 @@ func (a *app) printSandbox(added *wire.Added[wire.NewAccessToken], user, address
 			fmt.Fprintf(&b, "export %s=%s\n", variable.key, config.ShellQuote(fmt.Sprint(variable.value)))
 		}
 	}
-	if err := a.print([]byte(b.String())); err != nil {
+	if err := a.print(b.String()); err != nil {
 		return err
 	}
 	state := "Reused"

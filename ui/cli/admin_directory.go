@@ -331,7 +331,7 @@ func (a *app) printToken(token wire.NewAccessToken) error {
 	if a.wantsJSON() {
 		return a.printJSON(token)
 	}
-	if err := a.print([]byte(token.Token + "\n")); err != nil {
+	if err := a.print(token.Token + "\n"); err != nil {
 		return err
 	}
 	expiry := "It does not expire."

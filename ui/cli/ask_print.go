@@ -160,7 +160,7 @@ func (c *capped) write(piece string) error {
 		piece = text.Clip(piece, c.limit.most-c.size)
 	}
 	c.size += len(piece)
-	return c.app.print([]byte(piece))
+	return c.app.print(piece)
 }
 
 // trailerTokens of a limit are kept for the line that says what was cut.
@@ -173,17 +173,17 @@ func (c *capped) finish() error {
 	case total == c.size:
 		return nil
 	case c.limit.inTokens:
-		return c.app.print(fmt.Appendf(nil, "\n[cut: %s bytes in all]\n", text.Number(total)))
+		return c.app.print("\n[cut: " + text.Number(total) + " bytes in all]\n")
 	}
 	trailer := fmt.Sprintf("\n\n--- response truncated (%d bytes total) ---\n", total)
-	if path := c.app.keepCopy("ask", "txt", []byte(ansi.Strip(c.all.String()))); path != nil {
+	if path := c.app.keepCopy("ask", "txt", ansi.Strip(c.all.String())); path != nil {
 		place := config.ShellQuote(*path)
 		trailer += fmt.Sprintf("Full response: %s\nExplore: grep -n WORD %s\nExplore: tail -n 50 %s\n", *path,
 			place, place)
 	} else {
 		trailer += "Full response: not kept; to print everything: --max-output 0\n"
 	}
-	return c.app.print([]byte(trailer))
+	return c.app.print(trailer)
 }
 
 // askJSON prints a line for each event, as Onyx's CLI does, and at the end one with the whole answer, version 2.

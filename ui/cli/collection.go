@@ -57,9 +57,9 @@ func (a *app) printCollection(ctx context.Context, choice target.Choice, format 
 	if err != nil {
 		return err
 	}
-	return a.printCut("collection", format, whole, func(limit bound, _ *string) ([]byte, error) {
+	return a.printCut("collection", format, whole, func(limit bound, _ *string) (string, error) {
 		return largest(0, len(collection), limit,
-			func(n int) ([]byte, error) { return state.Export(collection[:n], format) })
+			func(n int) (string, error) { return state.Export(collection[:n], format) })
 	})
 }
 

@@ -61,13 +61,13 @@ func TestCollection(t *testing.T) {
 		}
 		if test.want == state.JSON && !test.tty {
 			var line bytes.Buffer
-			if err := json.Compact(&line, want); err != nil {
+			if err := json.Compact(&line, []byte(want)); err != nil {
 				t.Fatal(err)
 			}
-			want = append(line.Bytes(), '\n')
+			want = line.String() + "\n"
 		}
 		got := run(t, machine, terminal{tty: test.tty}, strings.Fields(test.arguments)...)
-		if got.code != 0 || got.out != string(want) {
+		if got.code != 0 || got.out != want {
 			t.Errorf("%s: %d, %s\n%s", test.arguments, got.code, got.err, got.out)
 		}
 	}

@@ -75,10 +75,7 @@ func (a *app) configPath(context.Context, []string) error {
 	if err != nil {
 		return err
 	}
-	if a.flags.JSON {
-		return a.printJSON(pathOutput{file.File, schemaVersion})
-	}
-	return a.print([]byte(file.File + "\n"))
+	return a.printOr(pathOutput{file.File, schemaVersion}, file.File+"\n")
 }
 
 func (a *app) loadConfig() (*config.Config, error) {
@@ -115,10 +112,8 @@ func (a *app) configGet(_ context.Context, arguments []string) error {
 			do = "See the keys that have one: quarry config list"
 		}
 		return fail(ExitNotAvailable, do, "%s has no value", arguments[0])
-	case a.flags.JSON:
-		return a.printJSON(valueOutput{arguments[0], value, schemaVersion})
 	}
-	return a.print([]byte(value + "\n"))
+	return a.printOr(valueOutput{arguments[0], value, schemaVersion}, value+"\n")
 }
 
 func (a *app) configSet(arguments []string, unset bool) error {

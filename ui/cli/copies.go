@@ -24,7 +24,7 @@ const (
 
 // keepCopy stores what was not printed and returns the path; nil when nothing is to be kept or it cannot be. A full
 // disk must not cost the user the part that fits.
-func (a *app) keepCopy(kind, extension string, whole []byte) *string {
+func (a *app) keepCopy(kind, extension, whole string) *string {
 	if a.uncopied || a.io.TempDir == "" || len(whole) > copyBytes || a.private() {
 		return nil
 	}
@@ -36,13 +36,13 @@ func (a *app) keepCopy(kind, extension string, whole []byte) *string {
 	return &path
 }
 
-func writeCopy(dir, kind, extension string, whole []byte) (path string, err error) {
+func writeCopy(dir, kind, extension, whole string) (path string, err error) {
 	folder, err := os.MkdirTemp(dir, copyPrefix+kind+"-*"+copyMark) // creates with mode 0700, never through a link
 	if err != nil {
 		return "", fmt.Errorf("create a copy: %w", err)
 	}
 	path = filepath.Join(folder, copyFile+extension)
-	if err := os.WriteFile(path, whole, 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(whole), 0o600); err != nil {
 		return "", errors.Join(fmt.Errorf("write a copy: %w", err), os.RemoveAll(folder))
 	}
 	return path, nil

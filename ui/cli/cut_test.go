@@ -185,7 +185,7 @@ func (c *cutRun) atMost(flag string, limit int, measure func(string) int) {
 // oldCopy makes a copy that is removed with the next one.
 func oldCopy(t *testing.T, dir string) (folder string) {
 	t.Helper()
-	path, err := writeCopy(dir, "old", "txt", []byte("old"))
+	path, err := writeCopy(dir, "old", "txt", "old")
 	if err == nil {
 		folder = filepath.Dir(path)
 		err = os.Chtimes(folder, today(), today().Add(-copyAge))

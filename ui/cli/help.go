@@ -73,7 +73,7 @@ func (a *app) helpCommand() *cobra.Command {
 	command = a.newCommand("help [COMMAND]…", "Print the help of a command or topic",
 		is, func(_ context.Context, arguments []string) error {
 			if topic := topicText(strings.Join(arguments, " ")); topic != "" {
-				return a.print([]byte(topic))
+				return a.print(topic)
 			}
 			found, rest, err := command.Root().Find(arguments)
 			if err != nil || len(rest) > 0 {
@@ -190,7 +190,7 @@ func (a *app) printManual(context.Context, []string) error {
 		return err
 	}
 	page = page.WithSection("Exit status", exitCodeList(parseExits("remote"))).WithSection("Examples", entry.examples)
-	return a.print([]byte(page.Build(roff.NewDocument())))
+	return a.print(page.Build(roff.NewDocument()))
 }
 
 //go:embed help/topics/*.txt

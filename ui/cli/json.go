@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -14,7 +13,7 @@ import (
 
 // encodeJSON writes a value on one line, or indented by two spaces. A missing list or map is an empty one, and
 // characters of HTML stay as they are.
-func encodeJSON(value any, indent bool) ([]byte, error) {
+func encodeJSON(value any, indent bool) (string, error) {
 	options := []json.Options{jsonv1.DefaultOptionsV1(), jsontext.EscapeForHTML(false),
 		json.FormatNilSliceAsNull(false), json.FormatNilMapAsNull(false)}
 	if indent {
@@ -22,9 +21,9 @@ func encodeJSON(value any, indent bool) ([]byte, error) {
 	}
 	encoded, err := json.Marshal(value, options...)
 	if err != nil {
-		return nil, fmt.Errorf("encode the answer: %w", err)
+		return "", fmt.Errorf("encode the answer: %w", err)
 	}
-	return append(encoded, '\n'), nil
+	return string(encoded) + "\n", nil
 }
 
 // object is a JSON object with its keys in order.
@@ -74,7 +73,7 @@ func (o object) MarshalJSON() ([]byte, error) {
 			written = append(written, ',')
 		}
 		written = append(strconv.AppendQuote(written, f.key), ':')
-		written = append(written, bytes.TrimSuffix(encoded, []byte("\n"))...)
+		written = append(written, strings.TrimSuffix(encoded, "\n")...)
 	}
 	return append(written, '}'), nil
 }

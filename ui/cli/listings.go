@@ -98,7 +98,7 @@ func printList[T any](a *app, kind string, found []T, none string, t table, cell
 	t.style, t.width = a.style, a.io.columns()
 	t.rows = exslices.CastFunc(found, cells)
 	t.dropEmpty()
-	return a.show([]byte(t.String()))
+	return a.show(t.String())
 }
 
 // countOf returns a count; nil if the server does not count.

@@ -50,7 +50,7 @@ func (p *progress) finishMove(done wire.LibraryEvent) error {
 		p.writeLast(movedEvent{done.Type, done.Added, done.Updated, done.Removed, moved})
 		return p.err
 	}
-	return p.app.print([]byte(movedText(done, moved)))
+	return p.app.print(movedText(done, moved))
 }
 
 func movedText(done wire.LibraryEvent, moved wire.Migration) string {

@@ -1,9 +1,10 @@
 package cli
 
 import (
-	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -76,36 +77,33 @@ type bound struct {
 // isSet reports whether there is a limit.
 func (b bound) isSet() bool { return b.most > 0 }
 
-func (b bound) measure(output []byte) int {
+func (b bound) measure(output string) int {
 	if b.inTokens {
-		return text.EstimateTokens(string(output))
+		return text.EstimateTokens(output)
 	}
 	return len(output)
 }
 
-func (b bound) fits(output []byte) bool { return b.measure(output) <= b.most }
+func (b bound) fits(output string) bool { return b.measure(output) <= b.most }
 
 // clip returns the beginning of a text that fits, and after it the first of the last lines that takes little of the
 // limit. The last of them is printed whatever its size.
-func (b bound) clip(whole string, lastLines ...string) []byte {
+func (b bound) clip(whole string, lastLines ...string) string {
 	return b.withLast(min(len(whole), 8*b.most), b.firstThatFits(lastLines), func(n int) string {
 		return strings.TrimRight(text.Clip(whole, n), "\n") + "\n"
 	})
 }
 
 // withLast returns the longest rendering that fits with the last line behind it, else the last line alone.
-func (b bound) withLast(most int, last string, render func(n int) string) []byte {
-	kept, _ := largest(0, most, b, func(n int) ([]byte, error) { return []byte(render(n) + last + "\n"), nil })
-	if kept == nil {
-		return []byte(last + "\n")
-	}
-	return kept
+func (b bound) withLast(most int, last string, render func(n int) string) string {
+	kept, _ := largest(0, most, b, func(n int) (string, error) { return render(n) + last + "\n", nil })
+	return cmp.Or(kept, last+"\n")
 }
 
 // firstThatFits returns the first text that takes little of the limit, else the last one.
 func (b bound) firstThatFits(texts []string) (fitting string) {
 	for _, fitting = range texts {
-		if 16*b.measure([]byte(fitting)) <= b.most {
+		if 16*b.measure(fitting) <= b.most {
 			break
 		}
 	}
@@ -113,10 +111,9 @@ func (b bound) firstThatFits(texts []string) (fitting string) {
 }
 
 // lines returns the first whole lines of a text that fit.
-func (b bound) lines(whole string) []byte {
+func (b bound) lines(whole string) string {
 	lines := strings.SplitAfter(whole, "\n")
-	kept, _ := largest(0, len(lines), b,
-		func(n int) ([]byte, error) { return []byte(strings.Join(lines[:n], "")), nil })
+	kept, _ := largest(0, len(lines), b, func(n int) (string, error) { return strings.Join(lines[:n], ""), nil })
 	return kept
 }
 
@@ -131,20 +128,20 @@ type answer struct {
 type jsonLines []object
 
 // encode renders what a cut leaves.
-func (a answer) encode(c cut) ([]byte, error) {
+func (a answer) encode(c cut) (string, error) {
 	switch value := a.value(c).(type) {
 	case string:
-		return []byte(value), nil
+		return value, nil
 	case jsonLines:
-		var lines []byte
+		var lines strings.Builder
 		for _, one := range value {
 			line, err := encodeJSON(one, false)
 			if err != nil {
-				return nil, err
+				return "", err
 			}
-			lines = append(lines, line...)
+			lines.WriteString(line)
 		}
-		return lines, nil
+		return lines.String(), nil
 	default:
 		return encodeJSON(value, a.indent)
 	}
@@ -164,35 +161,34 @@ func (a answer) count(shown int) (total int) {
 // cutTo renders an answer within a limit: first whole results go, then the end of the first one's content at a
 // character's boundary, at last every result. What is then left is printed whatever its size, because output that
 // does not parse helps nobody. note has the sizes and the path of the copy.
-func cutTo(a answer, limit bound, note truncation) ([]byte, error) {
+func cutTo(a answer, limit bound, note truncation) (string, error) {
 	note.Truncated = true
 	note.TotalResults = a.count(a.most())
-	render := func(shown, content int) ([]byte, error) {
+	render := func(shown, content int) (string, error) {
 		described := note
 		described.ShownResults = a.count(shown)
 		described.ContentTruncated = content >= 0
 		return a.encode(cut{shown: shown, content: content, note: &described})
 	}
-	best, err := largest(1, a.most(), limit, func(n int) ([]byte, error) { return render(n, -1) })
-	if best == nil && err == nil && a.most() > 0 {
-		best, err = largest(0, note.TotalBytes, limit, func(n int) ([]byte, error) { return render(1, n) })
+	best, err := largest(1, a.most(), limit, func(n int) (string, error) { return render(n, -1) })
+	if best == "" && err == nil && a.most() > 0 {
+		best, err = largest(0, note.TotalBytes, limit, func(n int) (string, error) { return render(1, n) })
 	}
-	if best != nil || err != nil {
+	if best != "" || err != nil {
 		return best, err
 	}
 	return render(0, -1)
 }
 
-// largest finds the longest rendering within limit for a number in [low, high]; nil when none fits. Renderings grow
-// with the number.
-func largest(low, high int, limit bound, render func(int) ([]byte, error)) ([]byte, error) {
-	var best []byte
+// largest finds the longest rendering within limit for a number in [low, high]; "" when none fits. Renderings grow with
+// the number.
+func largest(low, high int, limit bound, render func(int) (string, error)) (best string, err error) {
 	for low <= high {
 		middle := low + (high-low)/2
 		rendered, err := render(middle)
 		switch {
 		case err != nil:
-			return nil, err
+			return "", err
 		case limit.fits(rendered):
 			best, low = rendered, middle+1
 		default:
@@ -222,26 +218,19 @@ func (a *app) printAnswer(kind string, value answer) error {
 		}
 		return a.printLines(kind, "txt", shaped)
 	}
-	encoded, err := value.encode(whole())
-	if err != nil {
-		return err
-	}
-	return a.printCut(kind, "json", encoded, func(limit bound, path *string) ([]byte, error) {
-		return cutTo(value, limit,
-			truncation{TotalBytes: len(encoded), FullResponsePath: path, Hint: cutHint(path, limit)})
-	})
+	return a.printResults(kind, "json", value)
 }
 
-// printResults prints results as text, cut to whole results, then to the beginning of the first one. The path of the
+// printResults prints an answer, cut to whole results, then to the beginning of the first one. In text the path of the
 // copy is left out where it takes the place of the results.
 func (a *app) printResults(kind, extension string, value answer) error {
 	encoded, err := value.encode(whole())
 	if err != nil {
 		return err
 	}
-	return a.printCut(kind, extension, encoded, func(limit bound, path *string) ([]byte, error) {
-		note := truncation{TotalBytes: len(encoded), FullResponsePath: path}
-		if 4*limit.measure([]byte(copyNote(path))) > limit.most {
+	return a.printCut(kind, extension, encoded, func(limit bound, path *string) (string, error) {
+		note := truncation{TotalBytes: len(encoded), FullResponsePath: path, Hint: cutHint(path, limit)}
+		if extension != "json" && 4*limit.measure(copyNote(path)) > limit.most {
 			note.FullResponsePath = nil
 		}
 		return cutTo(value, limit, note)
@@ -250,7 +239,7 @@ func (a *app) printResults(kind, extension string, value answer) error {
 
 // printPlain prints text that is no JSON, cut at a character's boundary. Its last line then says so.
 func (a *app) printPlain(kind, extension, plain string) error {
-	return a.printCut(kind, extension, []byte(plain), func(limit bound, path *string) ([]byte, error) {
+	return a.printCut(kind, extension, plain, func(limit bound, path *string) (string, error) {
 		return limit.clip(ansi.Strip(plain), cutLines(plain, path)...), nil
 	})
 }
@@ -263,15 +252,15 @@ func cutLines(plain string, path *string) []string {
 
 // printLines prints lines of which each is whole by itself, and drops lines from the end to fit.
 func (a *app) printLines(kind, extension, lines string) error {
-	return a.printCut(kind, extension, []byte(lines), func(limit bound, _ *string) ([]byte, error) {
+	return a.printCut(kind, extension, lines, func(limit bound, _ *string) (string, error) {
 		return limit.lines(lines), nil
 	})
 }
 
 // printCut prints output. Where that is larger than the run's limit, shorten makes what is printed; path is that of the
 // complete copy, nil for none.
-func (a *app) printCut(kind, extension string, whole []byte,
-	shorten func(limit bound, path *string) ([]byte, error)) error {
+func (a *app) printCut(kind, extension, whole string,
+	shorten func(limit bound, path *string) (string, error)) error {
 	defer a.removeOldCopies()
 	limit := a.limit()
 	if !limit.isSet() || limit.fits(whole) {
@@ -309,7 +298,7 @@ type cutEvents struct {
 	app         *app
 	limit       bound
 	size, total int    // of what was printed, and of what would have been, in the unit of the limit
-	held        []byte // fits only if little follows
+	held        string // fits only if little follows
 }
 
 // newCutEvents leaves room for a line that cannot be done without.
@@ -329,14 +318,14 @@ func (c *cutEvents) print(event any, needed bool) error {
 	switch {
 	case !c.limit.isSet() || c.total <= c.limit.most-room:
 	case !fits && !needed:
-		c.held = nil
+		c.held = ""
 		return nil
 	case !needed:
-		c.held = append(c.held, line...)
+		c.held += line
 		return nil
 	case fits:
-		line = append(c.held, line...)
-		c.held = nil
+		line = c.held + line
+		c.held = ""
 	}
 	c.size += c.limit.measure(line)
 	return c.app.print(line)
@@ -367,8 +356,16 @@ func (a *app) printJSON(value any) (err error) {
 	return a.print(encoded)
 }
 
-func (a *app) print(output []byte) error {
-	if _, err := a.out.Write(output); err != nil {
+// printOr prints a value with --json, else the text about it.
+func (a *app) printOr(value any, text string) error {
+	if a.flags.JSON {
+		return a.printJSON(value)
+	}
+	return a.print(text)
+}
+
+func (a *app) print(output string) error {
+	if _, err := io.WriteString(a.out, output); err != nil {
 		return fmt.Errorf("print the answer: %w", err)
 	}
 	return nil
@@ -407,13 +404,13 @@ func (a *app) pager() string {
 }
 
 // show prints what a person reads: through their pager on a terminal, else as it is.
-func (a *app) show(output []byte) error {
+func (a *app) show(output string) error {
 	pager := a.pager()
 	if pager == "" {
 		return a.print(output)
 	}
 	command := ShellCommand(pager)
-	command.Stdin, command.Stdout, command.Stderr = bytes.NewReader(output), a.io.Out, a.io.Err
+	command.Stdin, command.Stdout, command.Stderr = strings.NewReader(output), a.io.Out, a.io.Err
 	command.Env, command.Dir = a.io.Env, a.io.Dir
 	if a.io.Env.Getenv("LESS") == "" {
 		command.Env = append(command.Env, "LESS=FRX") // short output is not paged, colors are shown

@@ -79,10 +79,10 @@ func TestCutAnswersStayWhole(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got cutAnswer
-			if err := json.Unmarshal(text, &got); err != nil {
+			if err := json.Unmarshal([]byte(text), &got); err != nil {
 				t.Fatalf("limit %d: %v\n%s", limit, err, text)
 			}
-			if !utf8.Valid(text) {
+			if !utf8.ValidString(text) {
 				t.Fatalf("limit %d cut a character", limit)
 			}
 			if len(text) > limit && got.results() > 0 {
@@ -115,7 +115,7 @@ func TestCutLinesStayWhole(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+			lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 			for i, line := range lines {
 				var got struct{ Type string }
 				if err := json.Unmarshal([]byte(line), &got); err != nil || (got.Type == "summary") != (i == len(lines)-1) {
@@ -144,7 +144,7 @@ func TestCutContentEndsAtACharacter(t *testing.T) {
 		}
 		Truncation truncation
 	}
-	if err := json.Unmarshal(text, &got); err != nil {
+	if err := json.Unmarshal([]byte(text), &got); err != nil {
 		t.Fatal(err)
 	}
 	result := got.Results[0]
@@ -298,7 +298,7 @@ func FuzzCut(f *testing.F) {
 		answer := searchAnswer([]outcome{{response: &wire.SearchResponse{Results: []wire.SearchResult{
 			{CitationID: &number, Content: content}, {CitationID: &number, Content: content}}}}}, false, shape{})
 		text, err := cutTo(answer, bound{most: limit}, truncation{TotalBytes: 4 * len(content)})
-		if err != nil || !json.Valid(text) {
+		if err != nil || !json.Valid([]byte(text)) {
 			t.Fatalf("%v\n%s", err, text)
 		}
 	})

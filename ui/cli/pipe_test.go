@@ -155,7 +155,7 @@ func TestCopiesHaveABound(t *testing.T) {
 	a := &app{io: IO{TempDir: temp}, program: Program{}}
 	var folders []string
 	for i := range 4 {
-		path, err := writeCopy(temp, "search", "json", make([]byte, copyBytes/3))
+		path, err := writeCopy(temp, "search", "json", strings.Repeat("x", copyBytes/3))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -166,7 +166,7 @@ func TestCopiesHaveABound(t *testing.T) {
 		folders = append(folders, folder)
 	}
 	a.removeOldCopies()
-	if path := a.keepCopy("search", "json", make([]byte, copyBytes+1)); path != nil {
+	if path := a.keepCopy("search", "json", strings.Repeat("x", copyBytes+1)); path != nil {
 		t.Errorf("%s is larger than all copies may be", *path)
 	}
 	for i, folder := range folders {

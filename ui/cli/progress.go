@@ -284,9 +284,9 @@ func (p *progress) finish(done wire.LibraryEvent, searched string) error {
 			text.Count(indexing.Total-indexing.Done, "change"), text.Sentence(indexing.Reason), indexedLater)
 	}
 	if p.verb == verbDryRun {
-		return p.app.print([]byte(p.dryRunText(done)))
+		return p.app.print(p.dryRunText(done))
 	}
-	return p.app.print([]byte(done.Outcome("added", "updated", "removed") + "\n"))
+	return p.app.print(done.Outcome("added", "updated", "removed") + "\n")
 }
 
 // began reports whether something is stored.

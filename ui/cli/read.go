@@ -74,7 +74,7 @@ func (a *app) read(ctx context.Context, choice target.Choice, arguments []string
 	case a.flags.JSON:
 		return a.printAnswer("read", found.answer())
 	case a.io.OutTTY:
-		return a.show([]byte(strings.Join(exslices.CastFunc(found, a.readingText), "\n")))
+		return a.show(strings.Join(exslices.CastFunc(found, a.readingText), "\n"))
 	}
 	return a.printReadings(exslices.CastFunc(found, (*reading).markdown), found, options)
 }
@@ -84,7 +84,7 @@ func (a *app) printReadings(texts []string, found readings, options readOptions)
 	if len(found) == 1 && options.Around == 0 {
 		return a.printPlain("read", "md", whole)
 	}
-	return a.printCut("read", "md", []byte(whole), func(limit bound, path *string) ([]byte, error) {
+	return a.printCut("read", "md", whole, func(limit bound, path *string) (string, error) {
 		last := cutLines(whole, path)
 		if len(found) == 1 {
 			return found[0].cutAround(whole, limit, last), nil
@@ -94,7 +94,7 @@ func (a *app) printReadings(texts []string, found readings, options readOptions)
 }
 
 // cutEvenly shortens the longest texts until all of them fit.
-func cutEvenly(texts []string, limit bound, last string) []byte {
+func cutEvenly(texts []string, limit bound, last string) string {
 	longest := 0
 	for _, one := range texts {
 		longest = max(longest, len(one))
@@ -110,7 +110,7 @@ func cutEvenly(texts []string, limit bound, last string) []byte {
 }
 
 // cutAround keeps the passages that were named and as much of the text on both sides as fits.
-func (r *reading) cutAround(whole string, limit bound, lastLines []string) []byte {
+func (r *reading) cutAround(whole string, limit bound, lastLines []string) string {
 	last := limit.firstThatFits(lastLines)
 	isAfter := func(last int) func(wire.Chunk) bool {
 		return func(chunk wire.Chunk) bool { return chunk.ChunkInd > last }
@@ -125,7 +125,7 @@ func (r *reading) cutAround(whole string, limit bound, lastLines []string) []byt
 	}
 	before, after := join(r.chunks[:at]), join(r.chunks[end:])
 	head := strings.TrimSuffix(whole, r.body())
-	kept, _ := largest(0, max(len(before), len(after)), limit, func(n int) ([]byte, error) {
+	kept, _ := largest(0, max(len(before), len(after)), limit, func(n int) (string, error) {
 		start := max(0, len(before)-n)
 		if start > 0 { // a whole word
 			start += max(0, strings.IndexAny(before[start:], " \n"))
@@ -133,9 +133,9 @@ func (r *reading) cutAround(whole string, limit bound, lastLines []string) []byt
 		parts := []string{strings.TrimSpace(before[start:]), join(r.chunks[at:end]),
 			strings.TrimSpace(text.Clip(after, n))}
 		parts = slices.DeleteFunc(parts, func(part string) bool { return part == "" })
-		return []byte(head + strings.Join(parts, "\n\n") + "\n" + last + "\n"), nil
+		return head + strings.Join(parts, "\n\n") + "\n" + last + "\n", nil
 	})
-	if kept == nil {
+	if kept == "" {
 		return limit.clip(head+join(r.chunks[at:]), lastLines...)
 	}
 	return kept

@@ -128,7 +128,7 @@ func (a *app) root() *cobra.Command {
 	})
 	root.SetHelpCommand(a.helpCommand())
 	root.SetHelpFunc(func(command *cobra.Command, _ []string) {
-		_ = a.print([]byte(a.helpText(command))) // a closed pipe is all that can fail
+		_ = a.print(a.helpText(command)) // a closed pipe is all that can fail
 	})
 	a.describe(root, traits{class: reads, guests: true, arguments: cobra.NoFileCompletions})
 	root.AddCommand(slices.Concat(a.searchCommands(), a.listingCommands(), a.libraryCommands(), a.agentCommands(),

@@ -52,21 +52,21 @@ func TestBudget(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for tokens := 1; tokens < text.EstimateTokens(string(full)); tokens += 1 + random.IntN(9) {
+			for tokens := 1; tokens < text.EstimateTokens(full); tokens += 1 + random.IntN(9) {
 				limit := bound{most: tokens, inTokens: true}
 				cut, err := cutTo(answer, limit, truncation{TotalBytes: len(full)})
 				if err != nil {
 					t.Fatal(err)
 				}
-				isJSON := strings.HasPrefix(string(full), "{")
-				if isJSON && !json.Valid(cut) {
+				isJSON := strings.HasPrefix(full, "{")
+				if isJSON && !json.Valid([]byte(cut)) {
 					t.Fatalf("%d tokens: %s", tokens, cut)
 				}
-				lines := strings.Split(strings.TrimSuffix(string(cut), "\n"), "\n")
+				lines := strings.Split(strings.TrimSuffix(cut, "\n"), "\n")
 				if !isJSON && !strings.Contains(lines[len(lines)-1], "[cut: ") {
 					t.Fatalf("%d tokens: the last line of\n%s", tokens, cut)
 				}
-				if !limit.fits(cut) && (len(lines) > 1 || isJSON) && !strings.Contains(string(cut), "[cut: 0 of") && !strings.Contains(string(cut), `"shown_results":0`) {
+				if !limit.fits(cut) && (len(lines) > 1 || isJSON) && !strings.Contains(cut, "[cut: 0 of") && !strings.Contains(cut, `"shown_results":0`) {
 					t.Fatalf("%d tokens: %d in\n%s", tokens, limit.measure(cut), cut)
 				}
 			}
@@ -83,7 +83,7 @@ func TestBudgetTrimsOneResult(t *testing.T) {
 	a := &app{}
 	for name, answer := range map[string]answer{"agent": a.agentAnswer(outcomes, target.Choice{}), "md": markdownAnswer(outcomes)} {
 		cut, err := cutTo(answer, bound{most: 90, inTokens: true}, truncation{TotalBytes: 6000})
-		if err != nil || !strings.Contains(string(cut), "Leave is") || !strings.Contains(string(cut), "1 of 2 results shown, shortened]\n") {
+		if err != nil || !strings.Contains(cut, "Leave is") || !strings.Contains(cut, "1 of 2 results shown, shortened]\n") {
 			t.Errorf("%s: %v\n%s", name, err, cut)
 		}
 	}
@@ -107,13 +107,13 @@ func TestCutTextSaysSo(t *testing.T) {
 	plain := strings.Repeat("Zeile für Zeile 本\n", 300)
 	path := "/tmp/copy.md"
 	for _, limit := range []bound{{most: 1}, {most: 7}, {most: 100}, {most: 3000}, {most: 40, inTokens: true}} {
-		got := string(limit.clip(plain, cutLines(plain, &path)...))
+		got := limit.clip(plain, cutLines(plain, &path)...)
 		lines := strings.Split(strings.TrimSuffix(got, "\n"), "\n")
 		if last := lines[len(lines)-1]; !strings.HasPrefix(last, "[cut") || strings.Contains(last, path) != (limit.most == 3000) {
 			t.Errorf("limit %+v ends with %q", limit, last)
 		}
-		if !limit.fits([]byte(got)) && got != "[cut]\n" {
-			t.Errorf("limit %+v: %d", limit, limit.measure([]byte(got)))
+		if !limit.fits(got) && got != "[cut]\n" {
+			t.Errorf("limit %+v: %d", limit, limit.measure(got))
 		}
 	}
 }

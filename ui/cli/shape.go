@@ -110,7 +110,7 @@ func (a *app) templateFunctions() template.FuncMap {
 		},
 		"json": func(value any) (string, error) {
 			encoded, err := encodeJSON(value, false)
-			return strings.TrimSuffix(string(encoded), "\n"), err
+			return strings.TrimSuffix(encoded, "\n"), err
 		},
 	}
 }
@@ -133,7 +133,7 @@ func (a *app) runShape(value any) (string, error) {
 		return "", err
 	}
 	var input any
-	if err := wire.Unmarshal(encoded, &input); err != nil {
+	if err := wire.Unmarshal([]byte(encoded), &input); err != nil {
 		return "", fmt.Errorf("read the answer: %w", err)
 	}
 	limited, stop := a.deadline(a.command.Context())
@@ -220,7 +220,7 @@ func (a *app) runQuery(ctx context.Context, input any, out *boundedText) error {
 			if err != nil {
 				return err
 			}
-			line = strings.TrimSuffix(string(encoded), "\n")
+			line = strings.TrimSuffix(encoded, "\n")
 		}
 		if _, err := out.Write([]byte(line + "\n")); err != nil {
 			return err
@@ -246,10 +246,9 @@ func (b *boundedText) Write(data []byte) (int, error) {
 }
 
 // encode returns what is printed of a value.
-func (a *app) encode(value any, indent bool) ([]byte, error) {
+func (a *app) encode(value any, indent bool) (string, error) {
 	if a.shape.isText() {
-		shaped, err := a.runShape(value)
-		return []byte(shaped), err
+		return a.runShape(value)
 	}
 	return encodeJSON(value, indent)
 }

@@ -261,9 +261,6 @@ func (i *skillInstaller) failed(file string, err error) error {
 
 // printInstalled lists what was written.
 func (a *app) printInstalled(done []installed) error {
-	if a.flags.JSON {
-		return a.printJSON(filesOutput{done, schemaVersion})
-	}
 	var b strings.Builder
 	for _, one := range done {
 		words := map[string]string{"installed": "Installed", "updated": "Updated", "replaced": "Replaced the edited",
@@ -274,7 +271,7 @@ func (a *app) printInstalled(done []installed) error {
 		}
 		b.WriteString(printable(line) + "\n")
 	}
-	return a.print([]byte(b.String()))
+	return a.printOr(filesOutput{done, schemaVersion}, b.String())
 }
 
 const signature = "\n<!-- written by quarry, sha256 "

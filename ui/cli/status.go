@@ -58,7 +58,7 @@ func (a *app) status(ctx context.Context, check bool) error {
 	if a.wantsJSON() {
 		err = a.printAnswer("status", status.answer())
 	} else {
-		err = a.print([]byte(a.statusText(status)))
+		err = a.print(a.statusText(status))
 	}
 	switch {
 	case err != nil:

@@ -192,10 +192,6 @@ func (v *validation) print(failure *Failure) error {
 		code, status = failure.Code, "failed"
 	}
 	steps := v.describeSteps()
-	if v.app.flags.JSON {
-		return v.app.printJSON(validateOutput{failure == nil, code, v.config, v.server, v.release, v.email, v.owner,
-			v.permissions, steps, schemaVersion})
-	}
 	var b strings.Builder
 	line := func(label, value string) {
 		if value != "" {
@@ -218,7 +214,8 @@ func (v *validation) print(failure *Failure) error {
 		line("May", strings.Join(v.permissions, ", "))
 	}
 	b.WriteString(v.app.stepsText(steps))
-	return v.app.print([]byte(b.String()))
+	return v.app.printOr(validateOutput{failure == nil, code, v.config, v.server, v.release, v.email, v.owner,
+		v.permissions, steps, schemaVersion}, b.String())
 }
 
 // stepsText lists the steps that did not pass; what the others found is printed above. Why a step failed
@@ -249,15 +246,14 @@ const versionTime = 5 * time.Second
 // printVersion never fails: a version is asked for when something else already did.
 func (a *app) printVersion(ctx context.Context, _ []string) error {
 	server := a.serverVersion(ctx)
-	if a.flags.JSON {
-		return a.printJSON(versionOutput{a.program.Version, a.program.Commit, a.program.Date, server, schemaVersion})
-	}
 	own := a.program.Version
 	if a.program.Commit != "" {
 		day, _, _ := strings.Cut(a.program.Date, "T")
 		own += " (" + strings.TrimSpace(text.Clip(a.program.Commit, 7)+" "+day) + ")"
 	}
-	return a.print(fmt.Appendf(nil, "Client version: %s\nServer version: %s\n", own, server))
+	return a.printOr(
+		versionOutput{a.program.Version, a.program.Commit, a.program.Date, server, schemaVersion},
+		fmt.Sprintf("Client version: %s\nServer version: %s\n", own, server))
 }
 
 func (a *app) serverVersion(ctx context.Context) string {

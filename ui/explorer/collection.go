@@ -238,17 +238,17 @@ func (m *Model) runExport() tea.Cmd {
 	if chosen.way == toFile {
 		return askForFile()
 	}
-	return m.copyElse(string(exported), text.Count(len(m.collection.known), "passage"), askForFile)
+	return m.copyElse(exported, text.Count(len(m.collection.known), "passage"), askForFile)
 }
 
 // saveExport writes an export into a file. One that exists is replaced only after another question.
-func (m *Model) saveExport(path string, exported []byte, replace bool) tea.Cmd {
+func (m *Model) saveExport(path, exported string, replace bool) tea.Cmd {
 	if path == "" {
 		m.warn("not saved: the path is empty")
 		return nil
 	}
 	save := m.options.Caps.Save
-	write := func() (string, error) { return save(path, exported, replace) }
+	write := func() (string, error) { return save(path, []byte(exported), replace) }
 	return detached(nil, write, func(saved string, err error) tea.Cmd {
 		switch {
 		case errors.Is(err, fs.ErrExist):

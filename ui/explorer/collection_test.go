@@ -182,7 +182,7 @@ func TestCollectionsAreExported(t *testing.T) {
 	screen.Press("enter")
 	screen.WaitText("2 passages copied to the clipboard")
 	want, _ := state.Export(store.State().Collection, state.Markdown)
-	if d.copied != string(want) {
+	if d.copied != want {
 		t.Errorf("copied %q", d.copied)
 	}
 
@@ -212,7 +212,7 @@ func TestCollectionsAreExported(t *testing.T) {
 	screen.Press("enter")
 	screen.WaitText("saved in /home/jo/collection.json")
 	want, _ = state.Export(store.State().Collection, state.JSON)
-	if d.files["collection.json"] != string(want) {
+	if d.files["collection.json"] != want {
 		t.Errorf("saved %q", d.files["collection.json"])
 	}
 
@@ -327,7 +327,7 @@ func TestACollectionSaysWhatChanged(t *testing.T) {
 		t.Error(text)
 	}
 	exported, err := state.Export(target.State.State().Collection, state.Markdown)
-	if err != nil || strings.Count(string(exported), "Warning: this passage is") != 2 {
+	if err != nil || strings.Count(exported, "Warning: this passage is") != 2 {
 		t.Errorf("%v\n%s", err, exported)
 	}
 }

@@ -1,7 +1,6 @@
 package state
 
 import (
-	"bytes"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -31,25 +30,25 @@ func Formats() []string { return []string{Markdown, JSON, CSV} }
 const exportSchema = 2
 
 // Export returns passages in a format: for people a numbered list, for programs everything that is known of them.
-func Export(passages []Passage, format string) ([]byte, error) {
+func Export(passages []Passage, format string) (string, error) {
 	switch format {
 	case Markdown:
 		return exportMarkdown(passages), nil
 	case JSON:
-		var out bytes.Buffer
+		var out strings.Builder
 		encoder := json.NewEncoder(&out)
 		encoder.SetEscapeHTML(false)
 		encoder.SetIndent("", "  ")
 		err := encoder.Encode(ExportedOf(passages))
-		return out.Bytes(), err
+		return out.String(), err
 	case CSV:
 		return exportCSV(passages)
 	}
-	return nil, fmt.Errorf("unknown format %q", format)
+	return "", fmt.Errorf("unknown format %q", format)
 }
 
-func exportMarkdown(passages []Passage) []byte {
-	var out bytes.Buffer
+func exportMarkdown(passages []Passage) string {
+	var out strings.Builder
 	for i, p := range passages {
 		number := strconv.Itoa(i+1) + ". "
 		shared := passage.Shared(p.Result(i + 1))
@@ -74,7 +73,7 @@ func exportMarkdown(passages []Passage) []byte {
 			out.WriteByte('\n')
 		}
 	}
-	return out.Bytes()
+	return out.String()
 }
 
 func labelled(label, text string) string {
@@ -112,8 +111,8 @@ func ExportedOf(passages []Passage) Exported {
 	return exported
 }
 
-func exportCSV(passages []Passage) ([]byte, error) {
-	var out bytes.Buffer
+func exportCSV(passages []Passage) (string, error) {
+	var out strings.Builder
 	rows := csv.NewWriter(&out)
 	err := rows.Write(strings.Fields("number title source_type updated_at authors link ref query note marked content " +
 		"stale"))
@@ -129,7 +128,7 @@ func exportCSV(passages []Passage) ([]byte, error) {
 	if err == nil {
 		err = rows.Error()
 	}
-	return out.Bytes(), err
+	return out.String(), err
 }
 
 // inert keeps a spreadsheet from running a text as a formula.

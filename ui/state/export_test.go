@@ -39,7 +39,7 @@ func TestExportMarkdown(t *testing.T) {
 
    > +1
 `
-	if err != nil || string(got) != want {
+	if err != nil || got != want {
 		t.Fatalf("%v\n%s\nwant\n%s", err, got, want)
 	}
 }
@@ -54,7 +54,7 @@ func TestExportJSON(t *testing.T) {
 		Passages []json.RawMessage
 		Schema   int
 	}
-	if err := json.Unmarshal(encoded, &got); err != nil || got.Schema != 2 || len(got.Passages) != 2 {
+	if err := json.Unmarshal([]byte(encoded), &got); err != nil || got.Schema != 2 || len(got.Passages) != 2 {
 		t.Fatalf("%v: %s", err, encoded)
 	}
 	var first numbered
@@ -62,7 +62,7 @@ func TestExportJSON(t *testing.T) {
 	if err != nil || first.Number != 1 || first.Note != "ask finance" || first.Query != "taxi" || first.Ref != "w1#2" {
 		t.Fatalf("%v: %+v", err, first)
 	}
-	if empty, _ := Export(nil, JSON); !strings.Contains(string(empty), `"passages": []`) {
+	if empty, _ := Export(nil, JSON); !strings.Contains(empty, `"passages": []`) {
 		t.Fatalf("%s", empty)
 	}
 }
@@ -74,7 +74,7 @@ func TestExportCSV(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := csv.NewReader(strings.NewReader(string(encoded))).ReadAll()
+	rows, err := csv.NewReader(strings.NewReader(encoded)).ReadAll()
 	if err != nil || len(rows) != 3 || rows[0][1] != "title" {
 		t.Fatalf("%v: %q", err, rows)
 	}
@@ -124,13 +124,13 @@ func FuzzExport(f *testing.F) {
 			t.Fatal(err)
 		}
 		encoded, err := Export([]Passage{p, p}, JSON)
-		if err != nil || !json.Valid(encoded) {
+		if err != nil || !json.Valid([]byte(encoded)) {
 			t.Fatalf("%v: %q", err, encoded)
 		}
 		if encoded, err = Export([]Passage{p, p}, CSV); err != nil {
 			t.Fatal(err)
 		}
-		rows, err := csv.NewReader(strings.NewReader(string(encoded))).ReadAll()
+		rows, err := csv.NewReader(strings.NewReader(encoded)).ReadAll()
 		if err != nil || len(rows) != 3 {
 			t.Fatalf("%v: %q", err, encoded)
 		}
