@@ -111,18 +111,15 @@ func (m *migration) chats(ctx context.Context, tenant string) {
 // of a tenant. A part that is in use in the database stays as it is if the documents are what is copied.
 func copyPart[T interface{ Copied() postgres.Copied }](ctx context.Context, m *migration, tenant, name string,
 	moved *int, open func(s *Server, create bool) (T, error)) {
-	from, err := open(m.from, false)
-	guard.Check(err)
+	from := guard.Must(open(m.from, false))
 	if m.request.DryRun {
 		rows, err := from.Copied().Rows(ctx)
 		*moved += rows
 		guard.Check(err)
 		return
 	}
-	to, err := open(m.to, true)
-	guard.Check(err)
-	documents, err := m.to.index(ctx, tenant, true)
-	guard.Check(err)
+	to := guard.Must(open(m.to, true))
+	documents := guard.Must(m.to.index(ctx, tenant, true))
 	rows, err := migrate.Replace(ctx, documents, name, to.Copied(), from.Copied())
 	*moved += rows
 	if errors.Is(err, fault.ErrInUse) && m.withDocuments {
@@ -136,10 +133,8 @@ func copyPart[T interface{ Copied() postgres.Copied }](ctx context.Context, m *m
 
 // documents copies the documents of a tenant and, with an embedding model, the vectors that the files have.
 func (m *migration) documents(ctx context.Context, tenant string) {
-	to, err := m.to.index(ctx, tenant, !m.request.DryRun)
-	guard.Check(err)
-	files, err := m.from.index(ctx, tenant, false)
-	guard.Check(err)
+	to := guard.Must(m.to.index(ctx, tenant, !m.request.DryRun))
+	files := guard.Must(m.from.index(ctx, tenant, false))
 	from, ok := files.(*segments.Index)
 	if !ok {
 		guard.Abort(errors.New("the library has no files"))

@@ -65,6 +65,12 @@ func Check(err error) {
 	}
 }
 
+// Must returns a value, or aborts if there is an error.
+func Must[T any](value T, err error) T {
+	Check(err)
+	return value
+}
+
 // While aborts if there is an error, which it begins with what was being done.
 func While(doing string, err error) {
 	if err != nil {
@@ -85,6 +91,12 @@ func Ended(f func()) (err error) {
 	}()
 	f()
 	return nil
+}
+
+// Result calls f, and returns its result or the error that it was aborted with.
+func Result[T any](f func() T) (result T, err error) {
+	err = Ended(func() { result = f() })
+	return result, err
 }
 
 // Go calls f in a goroutine of its own. A panic of f goes to broke.

@@ -110,6 +110,12 @@ func TestEnded(t *testing.T) {
 	if err := guard.Ended(func() {}); err != nil {
 		t.Error(err)
 	}
+	for _, want := range []error{nil, late} {
+		got, err := guard.Result(func() int { return guard.Must(7, want) })
+		if err != want || got != map[error]int{nil: 7, late: 0}[want] { //nolint:errorlint // the very one
+			t.Errorf("%d, %v", got, err)
+		}
+	}
 	var caught *guard.PanicError
 	if err := guard.Call(func() error { return guard.Ended(func() { panic("broken") }) }); !errors.As(err, &caught) || caught.Value != "broken" {
 		t.Errorf("a panic became %v", err)

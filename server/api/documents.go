@@ -135,8 +135,7 @@ func documentSize(c *call) any {
 
 // chunkInfo answers GET /document/chunk-info: one chunk. A document that is not found is a chunk that is not.
 func chunkInfo(c *call) any {
-	var info any
-	err := guard.Ended(func() { info = viewChunk(c) })
+	info, err := guard.Result(func() any { return viewChunk(c) })
 	if statusOf(err) == http.StatusNotFound {
 		err = detailed(http.StatusNotFound, chunkNotFound)
 	}

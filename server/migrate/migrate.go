@@ -204,8 +204,7 @@ func (c *copying) write(batch index.Batch) {
 	if batch.Cursors == nil {
 		batch.Cursors = map[string]string{}
 	}
-	encoded, err := json.Marshal(c.state)
-	guard.Check(err)
+	encoded := guard.Must(json.Marshal(c.state))
 	batch.Cursors[stateKey] = string(encoded)
 	written, err := c.to.Write(c.ctx, batch)
 	guard.While("write to the target", err)

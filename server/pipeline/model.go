@@ -77,8 +77,7 @@ func (r *run) ask(inquiries []inquiry, meanwhile func()) tally {
 	deadline := r.deadline(0)
 	var calls sync.WaitGroup
 	for i, q := range inquiries {
-		messages, err := llm.Prompt(promptFiles, q.purpose, q.material, q.turns...)
-		guard.Check(err)
+		messages := guard.Must(llm.Prompt(promptFiles, q.purpose, q.material, q.turns...))
 		calls.Go(guard.Func(func() {
 			replies[i], failures[i] = guard.Within(ctx, deadline, func(ctx context.Context) (llm.Reply, error) {
 				return r.Model.Complete(ctx,

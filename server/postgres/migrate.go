@@ -193,11 +193,9 @@ func copyTable(ctx context.Context, from sqldb.Querier, to *sql.Tx, table string
 	if _, numbered := isBoolean["id"]; numbered {
 		order = " ORDER BY id" // rows may refer to earlier ones
 	}
-	rows, err := from.QueryContext(ctx, "SELECT * FROM "+table+order)
-	guard.Check(err)
+	rows := guard.Must(from.QueryContext(ctx, "SELECT * FROM "+table+order))
 	defer rows.Close()
-	columns, err := rows.Columns()
-	guard.Check(err)
+	columns := guard.Must(rows.Columns())
 	var largest int64
 	for rows.Next() {
 		row := rowOf(rows, columns)
@@ -217,9 +215,8 @@ func copyTable(ctx context.Context, from sqldb.Querier, to *sql.Tx, table string
 	}
 	guard.Check(rows.Err())
 	if largest > 0 { // the next generated id follows it
-		_, err = to.ExecContext(ctx,
-			"SELECT setval(pg_get_serial_sequence(CAST(? AS TEXT), 'id'), CAST(? AS BIGINT))", table, largest)
-		guard.Check(err)
+		guard.Must(to.ExecContext(ctx,
+			"SELECT setval(pg_get_serial_sequence(CAST(? AS TEXT), 'id'), CAST(? AS BIGINT))", table, largest))
 	}
 	return n
 }
@@ -227,11 +224,9 @@ func copyTable(ctx context.Context, from sqldb.Querier, to *sql.Tx, table string
 // columnsOf returns the columns of a table, and whether they are of type boolean, which other databases write as
 // numbers.
 func columnsOf(ctx context.Context, tx *sql.Tx, table string) (isBoolean map[string]bool) {
-	none, err := tx.QueryContext(ctx, "SELECT * FROM "+table+" WHERE FALSE")
-	guard.Check(err)
+	none := guard.Must(tx.QueryContext(ctx, "SELECT * FROM "+table+" WHERE FALSE"))
 	defer none.Close()
-	types, err := none.ColumnTypes()
-	guard.Check(err)
+	types := guard.Must(none.ColumnTypes())
 	isBoolean = make(map[string]bool, len(types))
 	for _, column := range types {
 		isBoolean[column.Name()] = column.DatabaseTypeName() == "BOOL"
@@ -258,7 +253,6 @@ func insertRow(ctx context.Context, tx *sql.Tx, table string, row map[string]any
 	for column, value := range row {
 		columns, values = append(columns, column), append(values, value)
 	}
-	_, err := tx.ExecContext(ctx, "INSERT INTO "+table+" ("+strings.Join(columns, ", ")+") VALUES "+
-		sqldb.Places(len(columns)), values...)
-	guard.Check(err)
+	guard.Must(tx.ExecContext(ctx, "INSERT INTO "+table+" ("+strings.Join(columns, ", ")+") VALUES "+
+		sqldb.Places(len(columns)), values...))
 }

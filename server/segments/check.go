@@ -208,8 +208,7 @@ func (c *checkRun) disagreement(ctx context.Context) (d disagreement, err error)
 
 // files checks the files of the index and of vectors from beginning to end.
 func (c *checkRun) files(ctx context.Context) {
-	found, err := c.damagedFiles(ctx)
-	guard.Check(err)
+	found := guard.Must(c.damagedFiles(ctx))
 	for _, suspects := range found {
 		kind := index.DamagedSegment
 		if suspects.vectors {

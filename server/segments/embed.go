@@ -50,13 +50,11 @@ func (x *Index) Embed(ctx context.Context, pass index.Embedding) error {
 
 func (e *embedding) run() {
 	store := e.x.vectorStore
-	current, err := documents.CurrentModel(store.Newest(e.ctx))
-	guard.Check(err)
+	current := guard.Must(documents.CurrentModel(store.Newest(e.ctx)))
 	if current.Name != "" && current.Name != e.Model { // without vectors by it, that waits for the first
 		guard.Check(store.Change(e.ctx, func(tx *sqldb.Tx) { documents.UseModel(tx, e.Model) }))
 	}
-	before, err := documents.RefusedTexts(store.Newest(e.ctx), e.Model)
-	guard.Check(err)
+	before := guard.Must(documents.RefusedTexts(store.Newest(e.ctx), e.Model))
 	e.known = len(before)
 	for repairs, done := 0, false; !done; {
 		err := guard.Ended(func() { done = e.step() })
@@ -112,18 +110,17 @@ type embedding struct {
 // if none is opened, all of them. It also updates the progress.
 func (e *embedding) next() (name string, order []int, opened bool) {
 	guard.Check(e.ctx.Err())
-	seen, err := e.x.openView(e.ctx)
-	guard.Check(err)
+	seen := guard.Must(e.x.openView(e.ctx))
 	defer seen.close()
 	e.progress = index.Embedded{}
 	counted := 0
 	var found *part
 	for _, p := range slices.Backward(seen.state.parts) { // what was added last comes first
-		chunks, err := p.liveChunks()
-		guard.Check(err)
+		chunks := guard.Must(p.liveChunks())
 		have := 0
 		if p.vectors != nil && p.vectors.model == e.Model {
-			if have, err = p.liveVectors(); !isDamage(err) {
+			n, err := p.liveVectors()
+			if have = n; !isDamage(err) {
 				guard.Check(err)
 			}
 		}
@@ -132,8 +129,7 @@ func (e *embedding) next() (name string, order []int, opened bool) {
 		if have >= chunks || e.tried[p.name] || opened {
 			continue
 		}
-		order, err = e.ofWaiting(p)
-		guard.Check(err)
+		order = guard.Must(e.ofWaiting(p))
 		if opened = len(order) > 0; opened || found == nil {
 			found = p
 		}
@@ -149,8 +145,7 @@ func (e *embedding) next() (name string, order []int, opened bool) {
 		return "", nil, false
 	}
 	if !opened {
-		order, err = found.newestFirst()
-		guard.Check(err)
+		order = guard.Must(found.newestFirst())
 	}
 	return found.name, order, opened
 }
@@ -251,19 +246,16 @@ var errEnough = errors.New("enough texts")
 
 // gather looks through the documents of a segment in an order, from a place on, for some texts that have no vector.
 func (e *embedding) gather(name string, order []int, from int) *gathered {
-	seen, err := e.x.openView(e.ctx)
-	guard.Check(err)
+	seen := guard.Must(e.x.openView(e.ctx))
 	defer seen.close()
 	p := seen.state.named(name)
 	if p == nil {
 		guard.Abort(documents.ErrOvertaken)
 	}
 	g := &gathered{next: from, lacking: make(map[vector.Key]int)}
-	g.refused, err = documents.RefusedTexts(e.x.vectorStore.Newest(e.ctx), e.Model)
-	guard.Check(err)
-	g.has, err = p.vectored(e.Model)
-	guard.Check(err)
-	err = p.protect(func() error {
+	g.refused = guard.Must(documents.RefusedTexts(e.x.vectorStore.Newest(e.ctx), e.Model))
+	g.has = guard.Must(p.vectored(e.Model))
+	err := p.protect(func() error {
 		var some []int
 		for ; g.next < len(order) && len(some) < e.embedder.AtOnce(); g.next++ {
 			ordinal := order[g.next]

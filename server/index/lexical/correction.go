@@ -84,7 +84,7 @@ func (r *run) visible(w analysis.QueryWord) bool {
 // anyIn reports whether a document that the caller may see contains one of the terms.
 func (r *run) anyIn(terms []string) bool {
 	if r.far != nil {
-		return must(r.far.SeesTerm(terms))
+		return guard.Must(r.far.SeesTerm(terms))
 	}
 	for part, rights := range r.rights() {
 		for _, term := range terms {

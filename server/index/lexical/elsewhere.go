@@ -86,12 +86,6 @@ func (r *run) reach(access index.Access) {
 // check ends the run once its caller has given up.
 func (r *run) check() { guard.Check(r.ctx.Err()) }
 
-// must returns a value, or ends the run with the error.
-func must[T any](value T, err error) T {
-	guard.Check(err)
-	return value
-}
-
 // wanted is what a plan needs at a level.
 func (p *plan) wanted(q *index.Query, level index.Level) Wanted {
 	w := Wanted{Filter: q.Filter, Need: p.least(level), Titles: p.sure, Phrases: p.phrases, Exclude: p.exclude,
@@ -125,7 +119,7 @@ func (r *run) fetched(wanted Wanted, f func(before int)) {
 func (r *run) mostFrequent(prefix string, first int) iter.Seq[[]Surface] {
 	return func(yield func([]Surface) bool) {
 		for had, limit := 0, first; ; limit *= 4 {
-			found := must(r.far.Surfaces(prefix, limit))
+			found := guard.Must(r.far.Surfaces(prefix, limit))
 			if !yield(found[min(had, len(found)):]) || len(found) < limit {
 				return
 			}
@@ -141,7 +135,7 @@ func (r *run) seenExpansions(prefix string) (items []Surface) {
 		for i, s := range found {
 			surfaces[i] = s.Surface
 		}
-		for i, ok := range must(r.far.SeesSurface(surfaces)) {
+		for i, ok := range guard.Must(r.far.SeesSurface(surfaces)) {
 			if ok && len(items) < maxExpansions {
 				items = append(items, found[i])
 			}
@@ -160,7 +154,7 @@ func (r *run) rarest(all []Surface) (rare []Surface) {
 		if i == 2*rareWords && len(rare) > 0 {
 			break
 		}
-		if c.Documents = must(r.far.CountSurface(c.Surface)); c.Documents >= 2 {
+		if c.Documents = guard.Must(r.far.CountSurface(c.Surface)); c.Documents >= 2 {
 			rare = append(rare, c)
 		}
 	}

@@ -1,6 +1,7 @@
 package lexical
 
 import (
+	"quarry/internal/guard"
 	"quarry/server/index/analysis"
 	"quarry/server/index/segment"
 )
@@ -34,7 +35,7 @@ func (r *run) term(part int, term string) (segment.Term, bool) {
 // termCounts adds up the statistics of a term over all parts.
 func (r *run) termCounts(term string) (n segment.TermCounts) {
 	if r.far != nil {
-		return must(r.far.Counts(term))[0]
+		return guard.Must(r.far.Counts(term))[0]
 	}
 	for i := range r.s.parts {
 		if t, ok := r.term(i, term); ok {
@@ -66,7 +67,7 @@ const sharedLookups = 128
 // is needed.
 func (r *run) lookUp(terms []string) {
 	if r.far != nil {
-		must(r.far.Counts(terms...)) // which are read together, and kept
+		guard.Must(r.far.Counts(terms...)) // which are read together, and kept
 	}
 	if len(terms)*len(r.s.parts) < sharedLookups {
 		return
