@@ -11,7 +11,6 @@ import (
 
 // definition says in a document what an acronym stands for.
 type definition struct {
-	term    string // of the index, which tells who may know it
 	acronym string
 	long    []analysis.QueryWord
 }
@@ -19,36 +18,46 @@ type definition struct {
 // maxLongForms is how many long forms of an acronym a query is searched by.
 const maxLongForms = 8
 
-// definitions returns those of a part, which are read once: by the acronym and its plural, and by the term of the first
-// word of the long form behind analysis.Defining.
-func (r *run) definitions(part int) map[string][]definition {
+// definition returns what a term of the index says.
+func (r *run) definition(term string) definition {
+	acronym, long := analysis.ParseDefinition(term)
+	return definition{acronym, r.analyser().Phrase(long)}
+}
+
+// definitions returns the terms of those of a part, which are read once: by the acronym and its plural, and by how the
+// long form begins.
+func (r *run) definitions(part int) map[string][]string {
 	type key struct{}
 	reader := r.reader(part)
-	return segment.Derived(reader, key{}, func() map[string][]definition {
-		analyser := r.analyser()
-		all := make(map[string][]definition)
+	return segment.Derived(reader, key{}, func() map[string][]string {
+		all := make(map[string][]string)
 		reader.EachTerm(analysis.Defining, func(term string) {
-			acronym, long := analysis.ParseDefinition(term)
-			d := definition{term, acronym, analyser.Phrase(long)}
-			if len(d.long) > 1 {
-				by := []string{acronym, acronym + "s", analysis.Defining + d.long[0].Term}
-				if text.IsStopWord(acronym) { // odds ratios are not or
-					by = by[:1]
-				}
-				for _, key := range by {
-					all[key] = append(all[key], d)
-				}
+			d := r.definition(term)
+			if len(d.long) < 2 {
+				return
+			}
+			by := []string{d.acronym, d.acronym + "s", beginning(d.long)}
+			if text.IsStopWord(d.acronym) { // odds ratios are not or
+				by = by[:1]
+			}
+			for _, key := range by {
+				all[key] = append(all[key], term)
 			}
 		})
 		return all
 	})
 }
 
+// beginning returns the key of definitions whose long form begins as words do, of which there are two at least.
+func beginning(words []analysis.QueryWord) string {
+	return analysis.Defining + words[0].Term + analysis.Defining + words[1].Term
+}
+
 // defined returns the definitions by a key that fit, and that the caller may see.
 func (r *run) defined(by string, fits func(d definition) bool) (all []definition) {
 	for part := 0; part < len(r.s.parts) && r.far == nil; part++ {
-		for _, d := range r.definitions(part)[by] {
-			if fits(d) && r.anyIn([]string{d.term}) {
+		for _, term := range r.definitions(part)[by] {
+			if d := r.definition(term); fits(d) && r.anyIn([]string{term}) {
 				all = append(all, d)
 			}
 		}
@@ -59,7 +68,7 @@ func (r *run) defined(by string, fits func(d definition) bool) (all []definition
 // longForms returns what an acronym stands for, as phrases.
 func (r *run) longForms(acronym string) (forms [][]PhraseWord) {
 	for _, d := range r.defined(acronym, func(definition) bool { return true }) {
-		form := r.phrase(slices.Clone(d.long))
+		form := r.phrase(d.long)
 		same := func(had []PhraseWord) bool {
 			return slices.EqualFunc(had, form, func(a, b PhraseWord) bool { return slices.Equal(a.Terms, b.Terms) })
 		}
@@ -73,7 +82,7 @@ func (r *run) longForms(acronym string) (forms [][]PhraseWord) {
 // acronyms returns those of long forms in a query, as other spellings of its words.
 func (r *run) acronyms(query string) (found []analysis.QueryWord) {
 	words := r.analyser().Phrase(query)
-	for i := range min(len(words), maxWords) {
+	for i := range min(len(words)-1, maxWords) {
 		rest := words[i:]
 		follows := func(had, w analysis.QueryWord) bool {
 			return had.Term == w.Term && had.Position == w.Position-rest[0].Position
@@ -81,7 +90,7 @@ func (r *run) acronyms(query string) (found []analysis.QueryWord) {
 		begins := func(d definition) bool {
 			return len(rest) >= len(d.long) && slices.EqualFunc(d.long, rest[:len(d.long)], follows)
 		}
-		for _, d := range r.defined(analysis.Defining+rest[0].Term, begins) {
+		for _, d := range r.defined(beginning(rest), begins) {
 			found = append(found, analysis.SpeltAs(d.acronym, rest[0], rest[len(d.long)-1]))
 			found[len(found)-1].Acronym = true
 		}
