@@ -39,12 +39,19 @@ func Caught(value any) *PanicError {
 	return &PanicError{Value: text, Stack: string(stack[:runtime.Stack(stack, false)])}
 }
 
-// Call calls f and returns its panic as a *PanicError.
+// Call calls f and returns its panic as a *PanicError, or the error that it was aborted with. As every goroutine calls
+// its function so, an error never leaves the goroutine in which it aborts.
 func Call(f func() error) (failure error) {
 	returned := false
 	defer func() {
-		if !returned {
-			failure = Caught(recover())
+		if returned {
+			return
+		}
+		switch cause := recover().(type) {
+		case aborted:
+			failure = cause.error
+		default:
+			failure = Caught(cause)
 		}
 	}()
 	failure = f()
@@ -52,8 +59,8 @@ func Call(f func() error) (failure error) {
 	return failure
 }
 
-// Abort ends the function that Ended runs with an error: its steps, and what they alone call, need no checks of their
-// own. A function whose caller does something about its error, or that another goroutine calls, returns it.
+// Abort ends the function that Ended or Call runs with an error: its steps, and what they alone call, need no checks of
+// their own. A function whose caller does something about its error returns it.
 func Abort(err error) { panic(aborted{err}) }
 
 type aborted struct{ error }

@@ -27,6 +27,9 @@ func TestCall(t *testing.T) {
 	if !strings.Contains(caught.Stack, "TestCall") {
 		t.Errorf("the stack does not reach the panic:\n%s", caught.Stack)
 	}
+	if err := guard.Call(func() error { guard.Abort(own); return nil }); err != own { //nolint:errorlint // the very one
+		t.Errorf("aborted: %v", err)
+	}
 	for _, value := range []any{nil, 7, own} {
 		if err := guard.Call(func() error { panic(value) }); !errors.As(err, &caught) {
 			t.Errorf("panic(%v): %v", value, err)
@@ -55,6 +58,12 @@ func TestGo(t *testing.T) {
 	errs.Run(func() error { panic("x") })
 	if err := errs.Wait(); err == nil || within.Err() == nil {
 		t.Error("no error")
+	}
+	own := errors.New("own")
+	errs, _ = guard.NewGroup(t.Context())
+	errs.Run(func() error { return guard.Ended(func() { errs.Run(func() error { guard.Abort(own); return nil }) }) })
+	if err := errs.Wait(); err != own { //nolint:errorlint // the very one
+		t.Errorf("aborted in a goroutine of its own: %v", err)
 	}
 }
 
