@@ -43,7 +43,7 @@ func prepare(request *sdk.CallToolRequest, tools []*sdk.Tool) error {
 	given := map[string]json.RawMessage{}
 	if raw := bytes.TrimSpace(request.Params.Arguments); len(raw) > 0 && !isUnset(raw) { // PHP writes [] for {}
 		if wire.Unmarshal(raw, &given) != nil {
-			return &problem{what: "the arguments are not a JSON object", hint: "send an object of the tool's arguments"}
+			return mistake("send an object of the tool's arguments", "the arguments are not a JSON object")
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
@@ -57,15 +57,15 @@ func prepare(request *sdk.CallToolRequest, tools []*sdk.Tool) error {
 		default:
 			fitting, ok := fit(field, given[name])
 			if !ok {
-				return &problem{what: name + " must be " + kindOf(field),
-					hint: "give " + kindOf(field) + ", or omit it if it is not required"}
+				return mistake("give "+kindOf(field)+", or omit it if it is not required", "%s must be %s", name,
+					kindOf(field))
 			}
 			given[name] = fitting
 		}
 	}
 	for _, name := range schema.Required {
 		if _, ok := given[name]; !ok {
-			return &problem{what: "missing argument " + name, hint: "give it: " + kindOf(schema.Properties[name])}
+			return mistake("give it: "+kindOf(schema.Properties[name]), "missing argument %s", name)
 		}
 	}
 	var err error
@@ -91,7 +91,7 @@ func unknownArgument(name string, schema *jsonschema.Schema) error {
 	} else if len(known) > 0 {
 		hint = "the arguments are " + strings.Join(known, ", ")
 	}
-	return &problem{what: fmt.Sprintf("unknown argument %q", text.Shorten(text.OneLine(name), 64)), hint: hint}
+	return mistake(hint, "unknown argument %q", text.Shorten(text.OneLine(name), 64))
 }
 
 // fit returns a value that a field takes: numbers above the maximum become it, and lists lose what is unset in them.

@@ -20,6 +20,11 @@ type problem struct {
 	cause      error // may be nil
 }
 
+// mistake is a problem of a call.
+func mistake(hint, format string, values ...any) *problem {
+	return &problem{what: fmt.Sprintf(format, values...), hint: hint}
+}
+
 // errorPrefix begins the text of every problem.
 const errorPrefix = "error: "
 
@@ -80,8 +85,7 @@ func boundError(answer *sdk.CallToolResult) {
 		}
 		written.Text = text.Shorten(strings.ToValidUTF8(written.Text, "\uFFFD"), quoted)
 		if !strings.HasPrefix(written.Text, errorPrefix) {
-			written.Text = (&problem{what: written.Text,
-				hint: "correct the arguments; the tool's input schema describes them"}).Error()
+			written.Text = mistake("correct the arguments; the tool's input schema describes them", "%s", written.Text).Error()
 		}
 	}
 }

@@ -93,8 +93,8 @@ func (s *session) read(ctx context.Context, _ *sdk.CallToolRequest,
 	left := budget - text.EstimateTokens(output.head()) - 2*text.EstimateTokens(output.ID) - 20
 	shown := fitting(chunks.Chunks, at.First, at.Last, left)
 	if len(shown) == 0 {
-		return nil, readOutput{}, &problem{what: fmt.Sprintf("the document has %s; there is no number %d",
-			text.Count(at.Document.ChunkCount, "passage"), at.First), hint: "read the document_id without a number"}
+		return nil, readOutput{}, mistake("read the document_id without a number",
+			"the document has %s; there is no number %d", text.Count(at.Document.ChunkCount, "passage"), at.First)
 	}
 	output.add(shown, left)
 	return textResult(output.head() + output.Content + output.next()), output, nil

@@ -106,8 +106,7 @@ func (s *session) unknownValue(ctx context.Context, request *wire.SearchRequest)
 			if has {
 				continue
 			}
-			hint := wire.Hint(value, "omit the filter", known)
-			return &problem{what: fmt.Sprintf("unknown %s %q", row.Noun, value), hint: hint}
+			return mistake(wire.Hint(value, "omit the filter", known), "unknown %s %q", row.Noun, value)
 		}
 	}
 	return nil
@@ -127,8 +126,7 @@ func (s *session) plan(ctx context.Context,
 	}
 	parsed := client.ParseQuery(given.Query, time.Now())
 	if !parsed.HasWords() && !parsed.Browses() {
-		return request, nil, &problem{what: "query has no words",
-			hint: "give words to search for, or a filter like source:slack"}
+		return request, nil, mistake("give words to search for, or a filter like source:slack", "query has no words")
 	}
 	request = parsed.Request()
 	request.Browse = !parsed.HasWords()
@@ -158,7 +156,7 @@ func (s *session) sourcesOf(ctx context.Context, sources []string) ([]string, er
 			continue
 		}
 		hint := wire.Hint(sources[i], "use one of "+text.Shorten(strings.Join(list, ", "), maxProblem), list)
-		return nil, &problem{what: fmt.Sprintf("unknown source %q", source), hint: hint}
+		return nil, mistake(hint, "unknown source %q", source)
 	}
 	return sources, nil
 }
@@ -174,15 +172,14 @@ func setDates(request *wire.SearchRequest, given searchArguments) error {
 		}
 		first, last, ok := client.ParseDate(date.value, time.Local)
 		if !ok {
-			return &problem{what: fmt.Sprintf("%s %q is not a date", date.name, date.value),
-				hint: "use a date like 2026-01-31 or 2026-01"}
+			return mistake("use a date like 2026-01-31 or 2026-01", "%s %q is not a date", date.name, date.value)
 		}
 		if *date.to = (&wire.Time{Time: first}); date.name == "until" {
 			(*date.to).Time = last
 		}
 	}
 	if request.TimeCutoff != nil && request.TimeUntil != nil && request.TimeUntil.Before(request.TimeCutoff.Time) {
-		return &problem{what: "since is after until", hint: "swap the dates, or omit one"}
+		return mistake("swap the dates, or omit one", "since is after until")
 	}
 	return nil
 }

@@ -276,10 +276,10 @@ func flagField(description string) *jsonschema.Schema {
 func checkText(name string, values ...string) error {
 	for _, value := range values {
 		if strings.ContainsFunc(value, isControl) {
-			return &problem{what: name + " has control characters", hint: "send plain text"}
+			return mistake("send plain text", "%s has control characters", name)
 		}
 		if strings.TrimSpace(value) == "" {
-			return &problem{what: name + " is empty", hint: "give a value, or omit the argument"}
+			return mistake("give a value, or omit the argument", "%s is empty", name)
 		}
 	}
 	return nil
