@@ -72,22 +72,6 @@ type decision struct {
 }
 
 func (d *decision) byFlag() (*Choice, error) {
-	var given []string
-	for _, flag := range [...]struct {
-		name  string
-		given bool
-	}{
-		{"--server", d.request.Server != ""}, {"--library", d.request.Library != ""},
-		{"--profile", d.request.Profile != ""}, {"--sample", d.request.Sample},
-	} {
-		if flag.given {
-			given = append(given, flag.name)
-		}
-	}
-	if len(given) > 1 {
-		return nil, fail(config.ExitUsage, strings.Join(given, " and ")+" are mutually exclusive",
-			"use only one of them")
-	}
 	switch {
 	case d.request.Server != "":
 		return d.byServer()

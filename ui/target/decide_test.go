@@ -185,8 +185,6 @@ func flagTests() []decideTest {
 		{"--profile in a sandbox", world{flags: Request{Profile: "work"}, file: profiles,
 			env: []string{"QUARRY_READONLY", "1", "ONYX_PAT", "x"}}, "2 the configuration file is not read"},
 		{"--profile without a token", world{flags: Request{Profile: "bare"}, file: profiles}, "3 has no token"},
-		{"two flags", world{flags: Request{Server: "https://x", Sample: true}}, "2 --server and --sample"},
-		{"three flags", world{flags: Request{Library: "/l", Profile: "work", Sample: true}}, "2 --library and --profile and --sample"},
 	}
 }
 
