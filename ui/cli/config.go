@@ -295,8 +295,7 @@ func (a *app) runEditor(path string) error {
 	command.Dir = a.io.Dir
 	a.waits.Store(true) // the terminal is the editor's
 	if err := command.Run(); err != nil {
-		return &Failure{Code: ExitGeneral, What: fmt.Sprintf("the editor %s failed: %v", editor, err),
-			Do: "Set EDITOR to your editor.", Err: err}
+		return fail(ExitGeneral, "Set EDITOR to your editor.", "the editor %s failed: %w", editor, err)
 	}
 	return nil
 }

@@ -55,9 +55,10 @@ type guidedError interface {
 // errOutputClosed says that nobody reads the output any more, which is no error.
 var errOutputClosed = errors.New("the output was closed")
 
-// fail makes a failure without a cause.
+// fail makes a failure, whose cause is what %w formats.
 func fail(code int, do, format string, arguments ...any) *Failure {
-	return &Failure{Code: code, What: fmt.Sprintf(format, arguments...), Do: do}
+	err := fmt.Errorf(format, arguments...)
+	return &Failure{Code: code, What: err.Error(), Do: do, Err: errors.Unwrap(err)}
 }
 
 // usage makes a failure of something that the caller wrote.

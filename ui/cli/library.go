@@ -380,8 +380,8 @@ func (a *app) syncForever(ctx context.Context, paths []string, sync func(verb st
 	}
 	w, err := watchFolders(roots)
 	if err != nil {
-		return &Failure{Code: ExitGeneral, What: err.Error(), Err: err,
-			Do: "Watch fewer folders (quarry sync --watch PATH), or run quarry sync periodically"}
+		return fail(ExitGeneral,
+			"Watch fewer folders (quarry sync --watch PATH), or run quarry sync periodically", "%w", err)
 	}
 	defer w.close()
 	for verb := verbSynced; ; verb = verbWatched {

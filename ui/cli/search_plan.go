@@ -241,7 +241,7 @@ func (a *app) readFlagFile(flag, path string, limit int64) (content []byte, err 
 	}
 	switch {
 	case err != nil:
-		return nil, &Failure{Code: ExitUsage, What: fmt.Sprintf("--%s: %v", flag, err), Do: "Check the path.", Err: err}
+		return nil, usage("Check the path.", "--%s: %w", flag, err)
 	case int64(len(content)) > limit:
 		return nil, usage("Give a smaller file.", "--%s: %s is larger than %s", flag, path, text.Size(limit))
 	}
@@ -290,14 +290,10 @@ func (a *app) checkFilters(ctx context.Context, c *client.Client, plan []planned
 		return &filterCheck{}, nil
 	}
 	for _, row := range field.All() {
-		switch given := wanted(plan, row); {
-		case len(given) == 0 || row.ID == field.Source:
-		case row.Listed != "":
-			err = checkListed(ctx, c, row, given)
-		default:
-			err = checkCounted(ctx, c, row, given)
+		if row.ID == field.Source {
+			continue
 		}
-		if err != nil {
+		if err := checkValues(ctx, c, row, wanted(plan, row)); err != nil {
 			return nil, err
 		}
 	}
@@ -387,36 +383,30 @@ func unknownIn(row field.Field, value string, known ...[]string) error {
 	return unknownValue(row.Noun, value, "quarry "+row.Listed, known...)
 }
 
-// checkListed looks for each value by itself, because a server lists only so many at once.
-func checkListed(ctx context.Context, c *client.Client, row field.Field, given []string) error {
+// checkValues refuses a value that no document has, where the server says so in time.
+func checkValues(ctx context.Context, c *client.Client, row field.Field, given []string) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
 	for _, value := range given {
-		found, err := c.ListValues(ctx, row.ID, value, mostTags)
-		if err != nil {
-			return nil //nolint:nilerr // without a list the server decides
+		if row.Listed != "" {
+			if listed, names := isListed(ctx, c, row, value); !listed {
+				return unknownIn(row, value, names)
+			}
+		} else if has, names := c.HasValue(ctx, row, value); !has { // nothing lists all ways to write one
+			return usage(wire.Hint(value, "Omit the filter; the facets of quarry search --explain list the values.",
+				names), "unknown %s %q", row.Noun, value)
 		}
-		isValue := func(listed client.ListedValue) bool { return listed.Name == value }
-		if slices.ContainsFunc(found.Values, isValue) || !found.Complete {
-			continue
-		}
-		all, _ := c.ListValues(ctx, row.ID, "", mostTags) // without them there is no suggestion
-		names := exslices.CastFunc(all.Values, func(listed client.ListedValue) string { return listed.Name })
-		return unknownIn(row, value, names)
 	}
 	return nil
 }
 
-// checkCounted asks for the documents of each value, where the server counts: nothing lists all ways to write one.
-func checkCounted(ctx context.Context, c *client.Client, row field.Field, given []string) error {
-	ctx, cancel := context.WithTimeout(ctx, checkTime)
-	defer cancel()
-	for _, value := range given {
-		if has, names := c.HasValue(ctx, row, value); !has {
-			return usage(wire.Hint(value, "Omit the filter; the facets of quarry search --explain list the values.",
-				names),
-				"unknown %s %q", row.Noun, value)
-		}
+// isListed looks for a value by itself, because a server lists only so many at once. Without a list the server decides.
+func isListed(ctx context.Context, c *client.Client, row field.Field, value string) (listed bool, names []string) {
+	nameOf := func(listed client.ListedValue) string { return listed.Name }
+	found, err := c.ListValues(ctx, row.ID, value, mostTags)
+	if err != nil || !found.Complete || slices.Contains(exslices.CastFunc(found.Values, nameOf), value) {
+		return true, nil
 	}
-	return nil
+	all, _ := c.ListValues(ctx, row.ID, "", mostTags) // without them there is no suggestion
+	return false, exslices.CastFunc(all.Values, nameOf)
 }

@@ -256,7 +256,7 @@ func (i *skillInstaller) failed(file string, err error) error {
 	if errors.Is(err, fs.ErrExist) || strings.Contains(err.Error(), "escapes") {
 		do = "If a folder on the way is a link to elsewhere, install the skill in the folder that it leads to."
 	}
-	return &Failure{Code: ExitGeneral, What: fmt.Sprintf("cannot write %s: %v", file, err), Do: do, Err: err}
+	return fail(ExitGeneral, do, "cannot write %s: %w", file, err)
 }
 
 // printInstalled lists what was written.
