@@ -3,11 +3,11 @@ package ingest
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/server/index"
 )
 
@@ -18,11 +18,10 @@ const (
 	batchTime      = 250 * time.Millisecond
 )
 
-// batcher collects changes and writes them in batches. A file counts as done when all of it is written. After its first
-// error it changes nothing, so that callers look at err between files and when they are done.
+// batcher collects changes and writes them in batches. A file counts as done when all of it is written. An error ends
+// the run, see inRun.
 type batcher struct {
 	libraryIndex
-	err    error
 	report Report
 	roots  map[string]rootState
 	owns   func(origin string) bool // of every batch
@@ -158,17 +157,9 @@ func (b *batcher) addBytes(path string, bytes int64) {
 
 // flush writes the batch. If that fails, nothing of it is stored or counted.
 func (b *batcher) flush() {
-	var written index.Written
-	if b.err = cmp.Or(b.err, b.ctx.Err()); b.err == nil && !b.empty() {
-		if written, b.err = b.write(); b.err != nil {
-			b.err = fmt.Errorf("write to the library: %w", b.err)
-		}
-	}
-	if b.err != nil {
-		return
-	}
+	guard.Check(b.ctx.Err())
 	if !b.empty() {
-		addCounts(&b.done, written)
+		addCounts(&b.done, b.write())
 		for _, t := range b.states {
 			t.releaseIfDone()
 		}
@@ -187,7 +178,7 @@ func addCounts(to *wire.LibraryEvent, written index.Written) {
 }
 
 // write writes the batch without documents that belong to others.
-func (b *batcher) write() (index.Written, error) {
+func (b *batcher) write() index.Written {
 	if len(b.batch.Delete) > 0 {
 		b.batch.Cursors[refillKey] = refillDue
 	}
@@ -202,22 +193,21 @@ func (b *batcher) write() (index.Written, error) {
 		var written index.Written
 		var err error
 		b.readers.apart(func() { written, err = b.idx.Write(b.ctx, b.batch) })
-		owned, isOwned := errors.AsType[*index.OwnedError](err)
-		if !isOwned {
-			return written, err
-		}
 		before := len(b.batch.Upsert)
-		b.batch.Upsert = slices.DeleteFunc(b.batch.Upsert, func(doc index.Document) bool {
-			origin, others := owned.Origins[doc.ID]
-			if others {
-				for _, t := range b.tasks[doc.ID] {
-					b.refuse(t, doc.ID, origin)
+		if owned, isOwned := errors.AsType[*index.OwnedError](err); isOwned {
+			b.batch.Upsert = slices.DeleteFunc(b.batch.Upsert, func(doc index.Document) bool {
+				origin, others := owned.Origins[doc.ID]
+				if others {
+					for _, t := range b.tasks[doc.ID] {
+						b.refuse(t, doc.ID, origin)
+					}
 				}
-			}
-			return others
-		})
+				return others
+			})
+		}
 		if len(b.batch.Upsert) == before {
-			return written, err
+			guard.While("write to the library", err)
+			return written
 		}
 	}
 }
@@ -281,7 +271,7 @@ func (b *batcher) unchanged(t *task) {
 	}
 	b.done.Unchanged += t.known.Documents
 	if b.dry != nil && t.known.Documents > 0 {
-		b.err = cmp.Or(b.err, b.dry.unchanged(b.ctx, t.file))
+		b.dry.unchanged(b.ctx, t.file)
 	}
 }
 

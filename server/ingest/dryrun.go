@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/server/index"
 )
 
@@ -53,9 +54,7 @@ func (d *dryIndex) Write(ctx context.Context, batch index.Batch) (total index.Wr
 			of(doc.Type).Upsert = append(of(doc.Type).Upsert, doc)
 		}
 	}
-	if err := d.deletes(ctx, batch.Delete, of); err != nil {
-		return total, err
-	}
+	d.deletes(ctx, batch.Delete, of)
 	for kind, part := range batches {
 		count, err := d.Index.Write(ctx, *part)
 		if others, isOwned := errors.AsType[*index.OwnedError](err); isOwned {
@@ -80,29 +79,19 @@ func (d *dryIndex) Write(ctx context.Context, batch index.Batch) (total index.Wr
 }
 
 // deletes adds documents to delete to the batches of their types. Those that would be stored again by now are kept.
-func (d *dryIndex) deletes(ctx context.Context, ids []string, of func(kind string) *index.Batch) error {
+func (d *dryIndex) deletes(ctx context.Context, ids []string, of func(kind string) *index.Batch) {
 	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { _, kept := d.written[id]; return kept })
-	if len(ids) == 0 {
-		return nil
-	}
-	stored, err := d.stored.Documents(ctx, ids, index.Everything())
-	for _, doc := range stored {
+	for _, doc := range guard.Must(d.stored.Documents(ctx, ids, index.Everything())) {
 		of(doc.Type).Delete = append(of(doc.Type).Delete, doc.ID)
 	}
-	return err
 }
 
 // unchanged counts the stored documents of a file.
-func (d *dryIndex) unchanged(ctx context.Context, file foundFile) error {
-	ids, err := documentsOf(ctx, d.stored, file.path)
-	if err != nil {
-		return err
-	}
-	stored, err := d.stored.Documents(ctx, ids, index.Everything())
-	for _, doc := range stored {
+func (d *dryIndex) unchanged(ctx context.Context, file foundFile) {
+	ids := idsIn(ctx, d.stored, index.Selector{Origin: originOf(file.path)})
+	for _, doc := range guard.Must(d.stored.Documents(ctx, ids, index.Everything())) {
 		d.of(doc.Type).Unchanged++
 	}
-	return err
 }
 
 // typeOfSkipped returns the type that documents of a file have, else its extension.

@@ -19,6 +19,7 @@ import (
 	"go.mau.fi/util/exslices"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/internal/text"
 	"quarry/server/index"
 	"quarry/server/ingest/web"
@@ -86,62 +87,38 @@ func Add(ctx context.Context, idx index.Index, paths []string, options Options, 
 	if options.Name != "" && len(paths) > 1 {
 		return done, errors.New("a short name is of one path")
 	}
-	r, end, err := startAdd(libraryIndex{ctx, idx}, options, report)
-	if err != nil {
-		return done, err
-	}
-	defer end()
-	var targets []*target
-	for _, path := range paths {
-		if absolute, err := absolutePath(path); err == nil && !wire.IsURL(path) {
-			if known := knownPath(r.roots, absolute); known != absolute {
-				report(wire.LibraryEvent{Type: wire.LibraryTaken, Path: absolute, Kind: "another path of " + known})
-				path = known
+	return inRun(libraryIndex{ctx, idx}, options, report, func(r *run) {
+		var targets []*target
+		for _, path := range paths {
+			if absolute, err := absolutePath(path); err == nil && !wire.IsURL(path) {
+				if known := knownPath(r.roots, absolute); known != absolute {
+					report(wire.LibraryEvent{Type: wire.LibraryTaken, Path: absolute, Kind: "another path of " + known})
+					path = known
+				}
 			}
+			t, err := planAdd(path, options, r.roots)
+			guard.While("add "+withoutUser(path), err)
+			targets = append(targets, t)
 		}
-		t, err := planAdd(path, options, r.roots)
-		if err != nil {
-			return done, fmt.Errorf("add %s: %w", withoutUser(path), err)
-		}
-		targets = append(targets, t)
-	}
-	return r.run(withoutCovered(targets))
+		r.sync(withoutCovered(targets))
+	})
 }
 
-// startAdd checks the options and returns a run, and a function that ends it.
-func startAdd(l libraryIndex, options Options, report Report) (*run, func(), error) {
-	if options.As != "" {
-		if err := CheckSource(options.As); err != nil {
-			return nil, nil, err
+// check returns what is wrong with the options.
+func (o Options) check() error {
+	if o.As != "" {
+		if err := CheckSource(o.As); err != nil {
+			return err
 		}
 	}
-	if set := oneLine(options.Set, longestSet); set != options.Set {
-		return nil, nil, fmt.Errorf("%q is not a valid name for a document set", text.Clip(options.Set, longestSet))
-	}
-	if err := CheckName(options.Name); err != nil {
-		return nil, nil, err
+	if set := oneLine(o.Set, longestSet); set != o.Set {
+		return fmt.Errorf("%q is not a valid name for a document set", text.Clip(o.Set, longestSet))
 	}
 	if bad := slices.IndexFunc(
-		options.Include, func(pattern string) bool { return !doublestar.ValidatePattern(pattern) }); bad >= 0 {
-		return nil, nil, fmt.Errorf("%q is not a valid pattern", text.Clip(options.Include[bad], longestValue))
+		o.Include, func(pattern string) bool { return !doublestar.ValidatePattern(pattern) }); bad >= 0 {
+		return fmt.Errorf("%q is not a valid pattern", text.Clip(o.Include[bad], longestValue))
 	}
-	end := func() {}
-	if options.DryRun {
-		stored, err := l.openSnapshot()
-		if err != nil {
-			return nil, nil, err
-		}
-		l.idx, end = &dryIndex{l.idx, stored, map[string]string{}, map[string]*wire.LibraryEvent{}}, stored.Close
-	}
-	r, err := newRun(l, options.Local, report)
-	if err != nil {
-		end()
-		return nil, nil, err
-	}
-	if options.Now != nil {
-		r.now = options.Now
-	}
-	return r, end, nil
+	return CheckName(o.Name)
 }
 
 // planAdd adds a path to the root that it belongs to, or to roots.
@@ -265,15 +242,9 @@ func withoutUser(path string) string {
 // It reports like Add, and returns ErrNotAdded for a path that was not added.
 func Sync(ctx context.Context, idx index.Index, paths []string, local Local, report Report) (
 	done wire.LibraryEvent, err error) {
-	r, err := newRun(libraryIndex{ctx, idx}, local, report)
-	if err != nil {
-		return done, err
-	}
-	targets, err := planSync(paths, local.FilesOnly, r.roots)
-	if err != nil {
-		return done, err
-	}
-	return r.run(withoutCovered(targets))
+	return inRun(libraryIndex{ctx, idx}, Options{Local: local}, report, func(r *run) {
+		r.sync(withoutCovered(planSync(paths, local.FilesOnly, r.roots)))
+	})
 }
 
 // ErrNoFile: a document is not a file of the library, or not any more.
@@ -286,7 +257,7 @@ func FileOf(ctx context.Context, idx index.Index, document index.Document) (stri
 	if file == "" || document.ID != fileID(file) || document.ID != "file:"+file { // the name can be shown as it is
 		return "", ErrNoFile
 	}
-	roots, err := libraryIndex{ctx, idx}.loadRoots()
+	roots, err := guard.Result(libraryIndex{ctx, idx}.loadRoots)
 	if err != nil {
 		return "", err
 	}
@@ -319,16 +290,11 @@ func lstatIn(root, name string) (fs.FileInfo, error) {
 
 // CheckAdded returns ErrNotAdded for a path that Sync would refuse.
 func CheckAdded(ctx context.Context, idx index.Index, paths []string) error {
-	roots, err := libraryIndex{ctx, idx}.loadRoots()
-	if err == nil {
-		_, err = planSync(paths, false, roots)
-	}
-	return err
+	return guard.Ended(func() { planSync(paths, false, libraryIndex{ctx, idx}.loadRoots()) })
 }
 
-func planSync(paths []string, filesOnly bool, roots map[string]rootState) ([]*target, error) {
+func planSync(paths []string, filesOnly bool, roots map[string]rootState) (targets []*target) {
 	sorted := slices.Sorted(maps.Keys(roots))
-	var targets []*target
 	add := func(root, start string) {
 		targets = append(targets, &target{path: root, state: roots[root], start: start})
 	}
@@ -341,9 +307,7 @@ func planSync(paths []string, filesOnly bool, roots map[string]rootState) ([]*ta
 	}
 	for _, path := range paths {
 		absolute, err := rootPath(path)
-		if err != nil {
-			return nil, fmt.Errorf("sync %s: %w", withoutUser(path), err)
-		}
+		guard.While("sync "+withoutUser(path), err)
 		absolute = knownPath(roots, absolute)
 		outer := owner(roots, absolute)
 		if outer != "" {
@@ -357,11 +321,11 @@ func planSync(paths []string, filesOnly bool, roots map[string]rootState) ([]*ta
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("sync %s: %w%s", path, ErrNotAdded,
-				didYouMean(shownPath(absolute), exslices.CastFunc(sorted, shownPath)))
+			guard.Abort(fmt.Errorf("sync %s: %w%s", path, ErrNotAdded,
+				didYouMean(shownPath(absolute), exslices.CastFunc(sorted, shownPath))))
 		}
 	}
-	return targets, nil
+	return targets
 }
 
 func didYouMean(value string, candidates []string) string {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"quarry/internal/guard"
 	"quarry/server/index"
 )
 
@@ -21,8 +22,7 @@ type Names struct {
 
 // LoadNames returns the names of the roots of a library.
 func LoadNames(ctx context.Context, idx index.Index) (*Names, error) {
-	roots, err := libraryIndex{ctx, idx}.loadRoots()
-	return newNames(roots), err
+	return guard.Result(func() *Names { return newNames(libraryIndex{ctx, idx}.loadRoots()) })
 }
 
 func newNames(roots map[string]rootState) *Names {

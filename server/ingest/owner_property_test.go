@@ -146,8 +146,7 @@ func (w *ownerWorld) addPath(name string) {
 		return
 	}
 	w.add(options, name)
-	roots, err := libraryIndex{context.Background(), w.idx}.loadRoots()
-	must(w.t, err)
+	roots := libraryIndex{context.Background(), w.idx}.loadRoots()
 	w.roots = map[string]bool{}
 	for root := range roots {
 		w.roots[root] = true

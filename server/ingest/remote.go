@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/internal/text"
 	"quarry/server/index"
 	"quarry/server/ingest/web"
@@ -98,18 +99,11 @@ func AddPiped(ctx context.Context, idx index.Index, document Piped, options Opti
 	case len(document.Content) > wire.MaxContent:
 		return done, fmt.Errorf("the document is larger than %d MB", wire.MaxContent>>20)
 	}
-	r, end, err := startAdd(libraryIndex{ctx, idx}, options, report)
-	if err != nil {
-		return done, err
-	}
-	defer end()
-	t, err := addRemote(remoteRoot(pipedPrefix+title), options, r.roots)
-	if err != nil {
-		return done, err
-	}
-	t.state.File = true
-	t.piped = &document
-	return r.run([]*target{t})
+	return inRun(libraryIndex{ctx, idx}, options, report, func(r *run) {
+		t := guard.Must(addRemote(remoteRoot(pipedPrefix+title), options, r.roots))
+		t.state.File, t.piped = true, &document
+		r.sync([]*target{t})
+	})
 }
 
 // addRemote adds a root that is no file or folder.

@@ -1,18 +1,19 @@
 package ingest
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.mau.fi/util/exslices"
 
 	"quarry/client/field"
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/internal/text"
 	"quarry/server/fault"
 	"quarry/server/index"
@@ -27,27 +28,15 @@ func Remove(ctx context.Context, idx index.Index, request wire.RemoveRequest, lo
 	if len(request.Refs) == 0 && request.Source == "" && request.Set == "" {
 		return done, errors.New("missing document, path, source or set to remove")
 	}
-	started, err := newRun(libraryIndex{ctx, idx}, local, report)
-	if err != nil {
-		return done, err
-	}
-	r := &removal{run: started, ids: map[string]bool{}}
-	if r.files, err = r.loadFiles(""); err != nil {
-		return done, err
-	}
-	if r.snapshot, err = r.openSnapshot(); err != nil {
-		return done, err
-	}
-	defer r.snapshot.Close()
-	if r.stored, err = r.snapshot.Origins(ctx); err != nil {
-		return done, err
-	}
-	if err := r.resolve(request); err != nil {
-		return done, err
-	}
-	r.apply()
-	r.refill(nil)
-	return r.end()
+	return inRun(libraryIndex{ctx, idx}, Options{Local: local}, report, func(started *run) {
+		r := &removal{run: started, files: started.loadFiles(""), snapshot: started.openSnapshot(),
+			ids: map[string]bool{}}
+		defer r.snapshot.Close()
+		r.stored = guard.Must(r.snapshot.Origins(ctx))
+		r.resolve(request)
+		r.apply()
+		r.refill(nil)
+	})
 }
 
 // notFoundError wraps fault.ErrNotFound.
@@ -67,42 +56,34 @@ type removal struct {
 	paths []string        // files and folders
 }
 
-func (r *removal) resolve(request wire.RemoveRequest) error {
+func (r *removal) resolve(request wire.RemoveRequest) {
 	for _, ref := range request.Refs {
 		if strings.TrimSpace(ref) == "" {
-			return errors.New("empty reference")
+			guard.Abort(errors.New("empty reference"))
 		}
-		if err := r.ref(ref); err != nil {
-			return err
-		}
+		r.ref(ref)
 	}
 	if request.Source == "" && request.Set == "" {
-		return nil
+		return
 	}
 	if request.Source != "" {
 		if err := CheckSource(request.Source); err != nil {
-			return notFoundError{err.Error()}
+			guard.Abort(notFoundError{err.Error()})
 		}
 	}
-	ids, err := r.snapshot.DocumentIDs(r.ctx, index.Selector{Source: request.Source, Set: request.Set})
-	if err != nil {
-		return fmt.Errorf("list documents: %w", err)
-	}
+	ids := idsIn(r.ctx, r.snapshot, index.Selector{Source: request.Source, Set: request.Set})
 	if len(ids) == 0 {
-		return r.nothingIn(request)
+		guard.Abort(r.nothingIn(request))
 	}
 	for _, id := range ids {
 		r.ids[id] = true
 	}
-	return nil
 }
 
 // nothingIn returns the error for a source or set without documents.
 func (r *removal) nothingIn(request wire.RemoveRequest) error {
 	counts, err := r.snapshot.Facets(r.ctx, index.Filter{Access: index.Everything()})
-	if err != nil {
-		return fmt.Errorf("list sources and sets: %w", err)
-	}
+	guard.While("list sources and sets", err)
 	what, value, values := "set", request.Set, counts.Values[field.Set]
 	if value == "" {
 		what, value, values = "source", request.Source, counts.Values[field.Source]
@@ -115,11 +96,11 @@ func (r *removal) nothingIn(request wire.RemoveRequest) error {
 }
 
 // ref resolves a path or document id.
-func (r *removal) ref(ref string) error {
+func (r *removal) ref(ref string) {
 	if file, isFile := strings.CutPrefix(ref, "file:"); isFile {
 		if r.files[file].Flag != flagRemoved && fileID(file) == ref && r.stored[originOf(file)] > 0 {
 			r.paths = append(r.paths, file)
-			return nil
+			return
 		}
 	}
 	if address, err := web.Normalise(ref); err == nil {
@@ -127,7 +108,7 @@ func (r *removal) ref(ref string) error {
 	}
 	if root := remoteRoot(ref); isRemote(root) && r.contains(root) {
 		r.paths = append(r.paths, root)
-		return nil
+		return
 	}
 	if absolute, err := absolutePath(ref); err == nil {
 		if !r.contains(absolute) {
@@ -135,21 +116,19 @@ func (r *removal) ref(ref string) error {
 		}
 		if r.contains(absolute) {
 			r.paths = append(r.paths, absolute)
-			return nil
+			return
 		}
 	}
+	quoted := strconv.Quote(text.Clip(ref, longestID))
 	found, err := r.snapshot.Documents(r.ctx, []string{ref}, index.Everything())
-	if err != nil {
-		return fmt.Errorf("look for %q: %w", text.Clip(ref, longestID), err)
-	}
+	guard.While("look for "+quoted, err)
 	if len(found) == 0 {
-		return r.notFound(ref)
+		guard.Abort(r.notFound(ref))
 	}
 	if origin := found[0].Origin; ofConnector(origin) {
-		return fmt.Errorf("document %q belongs to %s; %w", text.Clip(ref, longestID), connectorName(origin), ErrOwned)
+		guard.Abort(fmt.Errorf("document %s belongs to %s; %w", quoted, connectorName(origin), ErrOwned))
 	}
 	r.ids[ref] = true
-	return nil
 }
 
 // contains reports whether path is a root or file of the library, or a folder above one.
@@ -210,14 +189,10 @@ func (r *removal) apply() {
 // removeFile deletes the documents of a file. If its root stays, the file is marked as removed.
 func (r *removal) removeFile(file string) {
 	var ids []string
-	var err error
 	if !isRemote(file) && !r.files[file].several(file) && r.stored[originOf(file)] == 1 {
 		ids = []string{fileID(file)}
 	} else if r.stored[originOf(file)] > 0 {
-		ids, err = documentsOf(r.ctx, r.snapshot, file)
-	}
-	if r.err = cmp.Or(r.err, err); r.err != nil {
-		return
+		ids = idsIn(r.ctx, r.snapshot, index.Selector{Origin: originOf(file)})
 	}
 	for _, id := range ids {
 		delete(r.ids, id)
@@ -242,12 +217,7 @@ func (r *removal) removeIDs() {
 	}
 	for ids := range slices.Chunk(slices.Sorted(maps.Keys(r.ids)), batchSize) {
 		found, err := r.snapshot.Documents(r.ctx, ids, index.Everything())
-		if err != nil {
-			r.err = cmp.Or(r.err, fmt.Errorf("describe documents: %w", err))
-		}
-		if r.err != nil {
-			return
-		}
+		guard.While("describe documents", err)
 		origins := make(map[string]string, len(found))
 		for i := range found {
 			origins[found[i].ID] = found[i].Origin
@@ -285,11 +255,9 @@ func (r *removal) noteMissing(id, file string) {
 	r.cursor(filePrefix+file, encode(state))
 }
 
-// documentsOf returns the ids of the stored documents of a file.
-func documentsOf(ctx context.Context, snapshot index.Snapshot, file string) ([]string, error) {
-	ids, err := snapshot.DocumentIDs(ctx, index.Selector{Origin: originOf(file)})
-	if err != nil {
-		return nil, fmt.Errorf("list documents of %s: %w", file, err)
-	}
-	return ids, nil
+// idsIn returns the ids of stored documents.
+func idsIn(ctx context.Context, snapshot index.Snapshot, by index.Selector) []string {
+	ids, err := snapshot.DocumentIDs(ctx, by)
+	guard.While("list documents", err)
+	return ids
 }

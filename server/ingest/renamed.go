@@ -25,7 +25,7 @@ func (t *task) renamed(hash string) (doc index.Document, state fileState, ok boo
 		!from.state.OwnDates && !sameTime(from.state.Print, file.info) {
 		return doc, state, false
 	}
-	snapshot, err := t.target.library.openSnapshot()
+	snapshot, err := t.target.library.idx.Snapshot(t.target.library.ctx)
 	if err != nil {
 		return doc, state, false
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -14,6 +13,7 @@ import (
 	"strings"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/server/index"
 )
 
@@ -21,32 +21,27 @@ import (
 // removed, as in Sync. Files that cannot be read now are skipped: their documents stay.
 func Restore(ctx context.Context, idx index.Index, damaged []index.Damage, local Local, report Report) (
 	done wire.LibraryEvent, err error) {
-	r, err := newRun(libraryIndex{ctx, idx}, local, func(event wire.LibraryEvent) {
+	progress := func(event wire.LibraryEvent) {
 		if event.Type == wire.LibraryProgress && report != nil {
 			report(event)
 		}
-	})
-	if err != nil {
-		return done, err
 	}
-	known, err := r.loadFiles("")
-	if err != nil {
-		return done, err
-	}
-	var targets []*target
-	for file, ids := range filesOf(damaged, known) {
-		root := owner(r.roots, file)
-		if root == "" || r.roots[root].damaged {
-			continue
-		}
-		if isDeleted(root, file) {
-			for _, id := range ids {
-				r.remove(id)
+	return inRun(libraryIndex{ctx, idx}, Options{Local: local}, progress, func(r *run) {
+		var targets []*target
+		for file, ids := range filesOf(damaged, r.loadFiles("")) {
+			root := owner(r.roots, file)
+			if root == "" || r.roots[root].damaged {
+				continue
 			}
+			if isDeleted(root, file) {
+				for _, id := range ids {
+					r.remove(id)
+				}
+			}
+			targets = append(targets, &target{path: root, state: r.roots[root], again: true, start: below(root, file)})
 		}
-		targets = append(targets, &target{path: root, state: r.roots[root], again: true, start: below(root, file)})
-	}
-	return r.run(targets)
+		r.sync(targets)
+	})
 }
 
 // filesOf returns the files of damaged documents, with the ids of documents that only that file has. A document without
@@ -93,28 +88,23 @@ func PathOf(damage index.Damage) string {
 
 // UntrackedFolder returns the innermost folder around all files with documents but without a root, as after a loss of
 // root entries; "" for none.
-func UntrackedFolder(ctx context.Context, idx index.Index) (folder string, err error) {
-	l := libraryIndex{ctx, idx}
-	roots, err := l.loadRoots()
-	if err != nil {
-		return "", err
-	}
-	origins, err := l.origins()
-	if err != nil {
-		return "", err
-	}
-	for origin := range origins {
-		if !isFileOrigin(origin) || owner(roots, origin) != "" {
-			continue
+func UntrackedFolder(ctx context.Context, idx index.Index) (string, error) {
+	return guard.Result(func() (folder string) {
+		l := libraryIndex{ctx, idx}
+		roots := l.loadRoots()
+		for origin := range l.origins() {
+			if !isFileOrigin(origin) || owner(roots, origin) != "" {
+				continue
+			}
+			if folder == "" {
+				folder = path.Dir(origin)
+			}
+			for !within(folder, origin) {
+				folder = path.Dir(folder)
+			}
 		}
-		if folder == "" {
-			folder = path.Dir(origin)
-		}
-		for !within(folder, origin) {
-			folder = path.Dir(folder)
-		}
-	}
-	return folder, nil
+		return folder
+	})
 }
 
 // RefillCursors returns the cursors to write with a batch that deletes documents, so that the next Sync stores
@@ -124,15 +114,10 @@ func RefillCursors() map[string]string { return map[string]string{refillKey: ref
 // refill stores documents whose ids became free in this run or in an interrupted one: unchanged files may have them
 // too. Files of the target's root come first.
 func (r *run) refill(removed *target) {
-	if r.err != nil {
+	if len(guard.Must(r.idx.Cursors(r.ctx, refillKey))) == 0 {
 		return
 	}
-	due, err := r.idx.Cursors(r.ctx, refillKey)
-	if r.err = err; len(due) == 0 {
-		return
-	}
-	plans, err := r.planRefills(removed)
-	r.err = err
+	plans := r.planRefills(removed)
 	for _, p := range plans {
 		if p.target.folder != nil {
 			defer p.target.folder.Close()
@@ -143,17 +128,15 @@ func (r *run) refill(removed *target) {
 	r.applyAll(plans, false)
 	r.quiet = false
 	r.done.Unchanged, r.done.Skipped = done.Unchanged, done.Skipped // counted before
-	gone, err := r.goneCited()
-	r.err = cmp.Or(r.err, err)
-	for _, key := range append(gone, refillKey) {
+	for _, key := range append(r.goneCited(), refillKey) {
 		r.cursor(key, "")
 	}
 	r.flush()
 }
 
 // planRefills plans to read the files that have more documents than are stored.
-func (r *run) planRefills(removed *target) (plans []*plan, err error) {
-	lacking, err := r.incompleteFiles()
+func (r *run) planRefills(removed *target) (plans []*plan) {
+	lacking := r.incompleteFiles()
 	sorted := slices.Sorted(maps.Keys(lacking))
 	if removed != nil {
 		mine := ownsBelow(outermost(r.roots, removed.path))
@@ -161,66 +144,53 @@ func (r *run) planRefills(removed *target) (plans []*plan, err error) {
 			slices.DeleteFunc(slices.Clone(sorted), mine))
 	}
 	for _, file := range sorted {
-		p, failed := r.planRefill(file, lacking[file])
-		if err = cmp.Or(err, failed); p != nil {
+		if p := r.planRefill(file, lacking[file]); p != nil {
 			plans = append(plans, p)
 		}
 	}
-	return plans, err
+	return plans
 }
 
 // incompleteFiles returns the files with more documents than are stored, by path.
-func (l libraryIndex) incompleteFiles() (map[string]fileState, error) {
-	files, err := l.loadFiles("")
-	if err != nil {
-		return nil, err
-	}
-	stored, err := l.origins()
-	if err != nil {
-		return nil, err
-	}
+func (l libraryIndex) incompleteFiles() map[string]fileState {
+	files, stored := l.loadFiles(""), l.origins()
 	maps.DeleteFunc(files, func(file string, state fileState) bool {
 		lacking := state.Flag == "" && state.Documents+state.Foreign > stored[originOf(file)]
 		return !lacking && state.Flag != flagLeft
 	})
-	return files, nil
+	return files
 }
 
 // origins returns the numbers of stored documents by origin.
-func (l libraryIndex) origins() (map[string]int, error) {
-	snapshot, err := l.openSnapshot()
-	if err != nil {
-		return nil, err
-	}
+func (l libraryIndex) origins() map[string]int {
+	snapshot := l.openSnapshot()
 	defer snapshot.Close()
-	return snapshot.Origins(l.ctx)
+	return guard.Must(snapshot.Origins(l.ctx))
 }
 
-func (l libraryIndex) openSnapshot() (index.Snapshot, error) {
+func (l libraryIndex) openSnapshot() index.Snapshot {
 	snapshot, err := l.idx.Snapshot(l.ctx)
-	if err != nil {
-		return nil, fmt.Errorf("open the library: %w", err)
-	}
-	return snapshot, nil
+	guard.While("open the library", err)
+	return snapshot
 }
 
 // planRefill plans to read a file again; nil if it cannot be read, or will be read anyway because it changed.
-func (r *run) planRefill(file string, state fileState) (*plan, error) {
+func (r *run) planRefill(file string, state fileState) *plan {
 	root := owner(r.roots, file)
 	if root == "" || r.roots[root].damaged || isRemote(root) {
-		return nil, nil
+		return nil
 	}
 	t := &target{path: root, state: r.roots[root], start: below(root, file), refill: true}
 	w := &walker{root: t.path, own: r.local.Own, include: t.state.Include, repository: r.repositoryOf,
 		clones: map[string]string{}}
-	if err := w.walk(r.ctx, t.start); err != nil {
-		return nil, r.ctx.Err()
+	if w.walk(r.ctx, t.start) != nil { // the run ends when it writes if it was the context's error
+		return nil
 	}
 	p := &plan{target: t}
 	at := slices.IndexFunc(w.files, func(f foundFile) bool { return f.path == file })
 	if at < 0 || w.files[at].reason != "" || !p.unchanged(w.files[at], state) || t.prepare(w) != nil {
-		return nil, nil
+		return nil
 	}
 	p.files = []*task{newTask(w.files[at], t, state)}
-	return p, nil
+	return p
 }

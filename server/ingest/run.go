@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -16,6 +15,7 @@ import (
 
 	"quarry/client/wire"
 	"quarry/internal/guard"
+	"quarry/server/index"
 	"quarry/server/ingest/web"
 )
 
@@ -30,24 +30,42 @@ type run struct {
 	repositories map[string]*repository // by folder
 }
 
+// inRun calls do with a run, and reports the result. It returns what was done until then or until the error that the
+// run was aborted with.
+func inRun(l libraryIndex, options Options, report Report, do func(r *run)) (done wire.LibraryEvent, err error) {
+	err = guard.Ended(func() {
+		guard.Check(options.check())
+		if options.DryRun {
+			stored := l.openSnapshot()
+			defer stored.Close()
+			l.idx = &dryIndex{l.idx, stored, map[string]string{}, map[string]*wire.LibraryEvent{}}
+		}
+		r := newRun(l, options, report)
+		defer func() { done = r.done }()
+		do(r)
+		if r.dry == nil {
+			_ = CompleteHashes(r.ctx, r.idx) // all documents are stored; the next run tries it again
+		}
+		r.report(r.done)
+	})
+	return done, err
+}
+
 // newRun loads the roots and what was removed by hand.
-func newRun(l libraryIndex, local Local, report Report) (*run, error) {
-	roots, err := l.loadRoots()
-	if err != nil {
-		return nil, err
-	}
-	gone, err := load(l, gonePrefix, "", "the removed documents", func(string) bool { return true })
-	if err != nil {
-		return nil, err
-	}
-	batcher := newBatcher(l, roots, report)
-	batcher.most, batcher.readers = cmp.Or(local.batch, batcher.most), local.Readers
-	for root, state := range roots {
+func newRun(l libraryIndex, options Options, report Report) *run {
+	batcher := newBatcher(l, l.loadRoots(), report)
+	batcher.most, batcher.readers = cmp.Or(options.batch, batcher.most), options.Readers
+	for root, state := range batcher.roots {
 		if state.unnamed && !state.damaged {
 			batcher.cursor(rootPrefix+root, encode(state))
 		}
 	}
-	return &run{batcher: batcher, gone: gone, local: local, now: time.Now, repositories: map[string]*repository{}}, nil
+	r := &run{batcher: batcher, local: options.Local, now: options.Now, repositories: map[string]*repository{},
+		gone: load(l, gonePrefix, "", "the removed documents", func(string) bool { return true })}
+	if r.now == nil {
+		r.now = time.Now
+	}
+	return r
 }
 
 // plan lists what to do for one target.
@@ -61,14 +79,12 @@ type plan struct {
 	complete  bool // the whole root was listed
 }
 
-func (r *run) run(targets []*target) (wire.LibraryEvent, error) {
+// sync reads targets.
+func (r *run) sync(targets []*target) {
 	r.refill(nil) // before files are reported as skipped for documents that are free now
 	var plans []*plan
 	for _, t := range targets {
-		p, err := r.plan(t)
-		if err != nil {
-			return r.done, err
-		}
+		p := r.plan(t)
 		if t.folder != nil {
 			defer t.folder.Close()
 		}
@@ -77,24 +93,11 @@ func (r *run) run(targets []*target) (wire.LibraryEvent, error) {
 		}
 	}
 	r.applyAll(plans, true)
-	if r.flush(); r.err == nil {
-		r.reportHistories()
-		if r.dry != nil {
-			r.dry.report(r.report)
-		}
+	r.flush()
+	r.reportHistories()
+	if r.dry != nil {
+		r.dry.report(r.report)
 	}
-	return r.end()
-}
-
-// end reports the result, and returns it with the error that kept the run from its end.
-func (b *batcher) end() (wire.LibraryEvent, error) {
-	if b.err == nil && b.dry == nil {
-		_ = CompleteHashes(b.ctx, b.idx) // all documents are stored; the next run tries it again
-	}
-	if b.err == nil {
-		b.report(b.done)
-	}
-	return b.done, b.err
 }
 
 // applyAll reads and writes what plans require. With refill, documents that a plan deletes are stored from other files
@@ -116,9 +119,6 @@ func (r *run) applyAll(plans []*plan, refill bool) {
 	defer cancel(nil)
 	for _, p := range plans {
 		r.apply(p)
-		if panicked, ok := errors.AsType[*guard.PanicError](context.Cause(ctx)); ok && r.err != nil {
-			r.err = panicked // in a reader that this waited for
-		}
 		if r.flush(); refill {
 			r.refill(p.target)
 		}
@@ -126,18 +126,15 @@ func (r *run) applyAll(plans []*plan, refill bool) {
 }
 
 // plan lists a target and compares it with its state. It returns nil for a root that does not exist.
-func (r *run) plan(t *target) (*plan, error) {
+func (r *run) plan(t *target) *plan {
 	if !isRemote(t.path) {
 		t.start = (&walker{root: t.path}).widened(t.start)
 	}
 	t.library = r.libraryIndex
-	known, err := r.known(t)
-	if err != nil {
-		return nil, err
-	}
+	known := r.known(t)
 	switch {
 	case strings.HasPrefix(t.path, pipedPrefix):
-		return r.planPiped(t, known), nil
+		return r.planPiped(t, known)
 	case isRemote(t.path):
 		return r.planSite(t, known)
 	}
@@ -145,33 +142,33 @@ func (r *run) plan(t *target) (*plan, error) {
 	if reason, gone := t.missing(); reason != "" {
 		if !gone {
 			r.unreadable(t, reason)
-			return nil, nil
+			return nil
 		}
 		r.skip(t.path, reason)
 		p.markRemoved(known)
-		return p, nil
+		return p
 	}
 	w := &walker{root: t.path, own: r.local.Own, roots: r.roots, include: t.state.Include,
 		repository: r.repositoryOf, clones: map[string]string{}}
 	if t.start != "" {
 		maps.Copy(w.clones, t.state.Clones) // in other folders than those that are walked
 	}
-	if err = w.walk(r.ctx, t.start); err == nil {
+	err := w.walk(r.ctx, t.start)
+	if err == nil {
 		err = t.prepare(w)
 	}
+	guard.Check(r.ctx.Err())
 	switch {
-	case r.ctx.Err() != nil:
-		return nil, r.ctx.Err()
 	case t.start != "" && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, errUnreachable)):
 		p.markRemoved(known) // as in a walk of the whole root
-		return p, nil
+		return p
 	case err != nil:
 		r.unreadable(t, reasonOf(err))
-		return nil, nil
+		return nil
 	}
 	p.unread, p.leftOut = w.unread, w.leftOut
 	p.compare(w.files, known)
-	return p, nil
+	return p
 }
 
 // prepare opens the root's folder and stores what the walk found.
@@ -190,14 +187,14 @@ func (t *target) prepare(w *walker) error {
 }
 
 // known returns the state of a target's files, without those of inner roots.
-func (r *run) known(t *target) (map[string]fileState, error) {
+func (r *run) known(t *target) map[string]fileState {
 	start := t.path
 	if t.start != "" {
 		start = path.Join(t.path, t.start)
 	}
-	files, err := r.loadFiles(start)
+	files := r.loadFiles(start)
 	maps.DeleteFunc(files, func(file string, _ fileState) bool { return owner(r.roots, file) != t.path })
-	return files, err
+	return files
 }
 
 // compare sorts files into those to read, unchanged ones, and deleted ones.
@@ -295,7 +292,6 @@ func (r *run) apply(p *plan) {
 		r.flush() // shows whether the document belongs to others
 	}
 	switch {
-	case r.err != nil:
 	case t.fresh && t.state.File && r.stored() == storedBefore:
 		// A named file without documents is not kept as a root: every sync would report it.
 		for _, t := range p.files {
@@ -327,14 +323,13 @@ func (p *plan) unopened() (u unopened) {
 func (r *run) file(t *task) {
 	path := t.file.path
 	switch {
-	case r.err != nil:
 	case t.file.reason != "":
 		r.skip(path, t.file.reason)
 		r.fileDone(path, 0, false)
 	case t.parts != nil:
 		t.lines = map[string]int{}
-		for !t.done && r.err == nil {
-			r.err = r.part(t)
+		for !t.done {
+			r.part(t)
 		}
 	default:
 		r.unchanged(t)
@@ -343,17 +338,15 @@ func (r *run) file(t *task) {
 }
 
 // part writes the next part of a file when it is read.
-func (r *run) part(t *task) error {
+func (r *run) part(t *task) {
 	path := t.file.path
 	var p *part
-	open := false
 	select {
-	case p, open = <-t.parts:
+	case p = <-t.parts:
 	case <-t.ahead.ctx.Done():
-		return t.ahead.ctx.Err()
 	}
-	if !open {
-		return fmt.Errorf("read %s: %w", path, context.Canceled)
+	if p == nil { // a reader panicked, or the run ended
+		guard.Abort(cmp.Or(r.ctx.Err(), context.Cause(t.ahead.ctx), context.Canceled))
 	}
 	t.ahead.add(-p.size())
 	r.skipLines(path, p.skipped)
@@ -368,7 +361,7 @@ func (r *run) part(t *task) error {
 	r.documents(t, *p)
 	if !p.last {
 		r.addBytes(path, p.bytes)
-		return r.err
+		return
 	}
 	if p.Encoding != "" && !r.quiet {
 		r.report(wire.LibraryEvent{Type: wire.LibraryAssumed, Path: path, Encoding: p.Encoding})
@@ -383,7 +376,6 @@ func (r *run) part(t *task) error {
 	if r.states[filePrefix+path] != t { // its last batch is stored
 		t.releaseIfDone()
 	}
-	return r.err
 }
 
 // documents writes the documents of a part, except those that were removed by hand.
@@ -435,15 +427,10 @@ func (r *run) finish(t *task, last part) {
 
 // removeStale deletes the stored documents of a file except those to keep.
 func (r *run) removeStale(file string, kept map[string]int) {
-	for r.err == nil {
-		snapshot, err := r.openSnapshot()
-		if r.err = err; err != nil {
-			return
-		}
-		stale, err := documentsOf(r.ctx, snapshot, file)
-		snapshot.Close()
-		stale = slices.DeleteFunc(stale, func(id string) bool { _, isKept := kept[id]; return isKept })
-		if r.err = err; len(stale) == 0 {
+	for {
+		stale := slices.DeleteFunc(r.storedIDs(index.Selector{Origin: originOf(file)}),
+			func(id string) bool { _, isKept := kept[id]; return isKept })
+		if len(stale) == 0 {
 			return
 		}
 		// A document in it may have moved to another file, which the snapshot does not show.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/server/index"
 )
 
@@ -81,28 +82,25 @@ func CitedIn(ctx context.Context, idx index.Index, link string) ([]string, error
 	return slices.Sorted(maps.Values(cited)), err
 }
 
-// storedIDs returns the ids of all documents.
-func (l libraryIndex) storedIDs() ([]string, error) {
-	snapshot, err := l.openSnapshot()
-	if err != nil {
-		return nil, err
-	}
+// storedIDs is idsIn of what is stored now.
+func (l libraryIndex) storedIDs(by index.Selector) []string {
+	snapshot := l.openSnapshot()
 	defer snapshot.Close()
-	return snapshot.DocumentIDs(l.ctx, index.Selector{All: true})
+	return idsIn(l.ctx, snapshot, by)
 }
 
 // goneCited returns the keys of what passages of documents were cited by that are gone.
-func (l libraryIndex) goneCited() ([]string, error) {
-	cited, err := l.idx.Cursors(l.ctx, citedPrefix)
-	if err != nil || len(cited) == 0 {
-		return nil, err
+func (l libraryIndex) goneCited() []string {
+	cited := guard.Must(l.idx.Cursors(l.ctx, citedPrefix))
+	if len(cited) == 0 {
+		return nil
 	}
-	ids, err := l.storedIDs()
+	ids := l.storedIDs(index.Selector{All: true})
 	maps.DeleteFunc(cited, func(_, id string) bool {
 		_, exists := slices.BinarySearch(ids, id)
 		return exists
 	})
-	return slices.Sorted(maps.Keys(cited)), err
+	return slices.Sorted(maps.Keys(cited))
 }
 
 // Hashes returns the hashes that begin with a short id, by the stored ids of their documents.
@@ -123,43 +121,31 @@ func (n *Names) Hashes(ctx context.Context, idx index.Index, short string) (map[
 // CompleteHashes stores the hashes of all documents if some may be missing: earlier versions stored none, or others,
 // and the names of roots change. What was written before an error stays.
 func CompleteHashes(ctx context.Context, idx index.Index) error {
-	names, err := LoadNames(ctx, idx)
-	if err != nil {
-		return err
-	}
-	known, err := idx.Cursors(ctx, HashesKey)
-	if err != nil || known[HashesKey] == names.fingerprint() {
-		return err
-	}
-	earlier, err := idx.Cursors(ctx, hashPrefix)
-	if err != nil {
-		return err
-	}
-	for keys := range slices.Chunk(slices.Sorted(maps.Keys(earlier)), removedAtOnce) {
-		cursors := make(map[string]string, len(keys))
-		for _, key := range keys {
-			cursors[key] = ""
+	return guard.Ended(func() {
+		names := guard.Must(LoadNames(ctx, idx))
+		if guard.Must(idx.Cursors(ctx, HashesKey))[HashesKey] == names.fingerprint() {
+			return
 		}
-		if err := storeHashes(ctx, idx, cursors); err != nil {
-			return err
+		store := func(cursors map[string]string) {
+			_, err := idx.Write(ctx, index.Batch{Cursors: cursors})
+			guard.While("store the hashes of documents", err)
 		}
-	}
-	documents, err := idx.Rehash(ctx, names.HashBits)
-	if err != nil {
-		return fmt.Errorf("store the hashes of documents: %w", err)
-	}
-	complete := map[string]string{HashesKey: ""}
-	if documents > 0 {
-		complete[HashesKey] = names.fingerprint()
-	}
-	return storeHashes(ctx, idx, complete)
-}
-
-func storeHashes(ctx context.Context, idx index.Index, cursors map[string]string) error {
-	if _, err := idx.Write(ctx, index.Batch{Cursors: cursors}); err != nil {
-		return fmt.Errorf("store the hashes of documents: %w", err)
-	}
-	return nil
+		earlier := guard.Must(idx.Cursors(ctx, hashPrefix))
+		for keys := range slices.Chunk(slices.Sorted(maps.Keys(earlier)), removedAtOnce) {
+			cursors := make(map[string]string, len(keys))
+			for _, key := range keys {
+				cursors[key] = ""
+			}
+			store(cursors)
+		}
+		documents, err := idx.Rehash(ctx, names.HashBits)
+		guard.While("store the hashes of documents", err)
+		complete := map[string]string{HashesKey: ""}
+		if documents > 0 {
+			complete[HashesKey] = names.fingerprint()
+		}
+		store(complete)
+	})
 }
 
 // fingerprint identifies what the hashes depend on: Public, and their form.

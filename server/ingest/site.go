@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/net/html/charset"
 
+	"quarry/internal/guard"
 	"quarry/internal/text"
 	"quarry/server/index"
 	"quarry/server/ingest/web"
@@ -40,15 +41,11 @@ type webState struct {
 var errNotFetched = errors.New("it did not change")
 
 // client returns the client of the run.
-func (r *run) client() (*web.Client, error) {
+func (r *run) client() *web.Client {
 	if r.web == nil {
-		client, err := web.NewClient(r.local.Web)
-		if err != nil {
-			return nil, err
-		}
-		r.web = client
+		r.web = guard.Must(web.NewClient(r.local.Web))
 	}
-	return r.web, nil
+	return r.web
 }
 
 // crawl lists the pages of a root on the web.
@@ -68,15 +65,9 @@ type crawl struct {
 
 // planSite plans to fetch the pages of a root that are new, or may have changed. It returns nil if the root cannot be
 // read now.
-func (r *run) planSite(t *target, known map[string]fileState) (*plan, error) {
-	client, err := r.client()
-	if err != nil {
-		return nil, err
-	}
-	s := &crawl{run: r, target: t, known: known, client: client, pages: map[string]bool{}, lists: map[string]bool{}}
-	if s.root, err = url.Parse(shownPath(t.path)); err != nil {
-		return nil, err
-	}
+func (r *run) planSite(t *target, known map[string]fileState) *plan {
+	s := &crawl{run: r, target: t, known: known, client: r.client(), root: guard.Must(url.Parse(shownPath(t.path))),
+		pages: map[string]bool{}, lists: map[string]bool{}}
 	// What an interrupted run fetched is not fetched again.
 	t.state.Begun = cmp.Or(t.state.Begun, s.moment())
 	t.state.Source, t.state.File, t.state.Problem = cmp.Or(t.state.As, "web"), true, ""
@@ -87,11 +78,11 @@ func (r *run) planSite(t *target, known map[string]fileState) (*plan, error) {
 	case t.state.Kind == kindPage && len(known) > 0:
 		s.page(web.Entry{URL: s.root.String()}, nil)
 	default:
-		if err := s.read(); r.ctx.Err() != nil {
-			return nil, r.ctx.Err()
-		} else if err != nil {
+		err := s.read()
+		guard.Check(r.ctx.Err())
+		if err != nil {
 			r.unreadable(t, oneLine(err.Error(), longestValue))
-			return nil, nil
+			return nil
 		}
 	}
 	if s.foreign > 0 {
@@ -102,7 +93,7 @@ func (r *run) planSite(t *target, known map[string]fileState) (*plan, error) {
 	}
 	p := &plan{target: t, complete: t.start == ""}
 	p.compare(s.files, known)
-	return p, nil
+	return p
 }
 
 func (r *run) moment() string { return r.now().UTC().Format("2006-01-02T15:04:05.000000000Z") }

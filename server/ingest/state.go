@@ -18,6 +18,7 @@ import (
 	"go.mau.fi/util/exslices"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/internal/text"
 	"quarry/server/index"
 )
@@ -219,36 +220,34 @@ type libraryIndex struct {
 }
 
 // loadRoots returns the roots by path. All have a name.
-func (l libraryIndex) loadRoots() (map[string]rootState, error) {
-	roots, err := load(l, rootPrefix, "", "the added files and folders", func(value string) (state rootState) {
+func (l libraryIndex) loadRoots() map[string]rootState {
+	roots := load(l, rootPrefix, "", "the added files and folders", func(value string) (state rootState) {
 		if err := wire.Unmarshal([]byte(value), &state); err != nil {
 			return rootState{damaged: true}
 		}
 		return state
 	})
 	nameRoots(roots)
-	return roots, err
+	return roots
 }
 
 // loadFiles returns the state of the file at path and of those below it. Entries that cannot be decoded are zero: their
 // files are read again.
-func (l libraryIndex) loadFiles(path string) (map[string]fileState, error) {
-	files, err := load(l, filePrefix, strings.TrimSuffix(path, "/"), "the state of "+path, decodeFile)
+func (l libraryIndex) loadFiles(path string) map[string]fileState {
+	files := load(l, filePrefix, strings.TrimSuffix(path, "/"), "the state of "+path, decodeFile)
 	maps.DeleteFunc(files, func(file string, _ fileState) bool { return !within(path, file) })
-	return files, err
+	return files
 }
 
 // load decodes the entries below prefix that begin with start, by key without the prefix. what is for errors.
-func load[T any](l libraryIndex, prefix, start, what string, decode func(string) T) (map[string]T, error) {
+func load[T any](l libraryIndex, prefix, start, what string, decode func(string) T) map[string]T {
 	entries, err := l.idx.Cursors(l.ctx, prefix+start)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", what, err)
-	}
+	guard.While("read "+what, err)
 	decoded := make(map[string]T, len(entries))
 	for key, value := range entries {
 		decoded[strings.TrimPrefix(key, prefix)] = decode(value)
 	}
-	return decoded, nil
+	return decoded
 }
 
 // within reports whether path is folder or below it. Both are clean and have slashes.
@@ -277,17 +276,13 @@ func owner(roots map[string]rootState, path string) string {
 
 // Status lists the roots by path with their numbers of documents, and files that are skipped or of assumed encoding.
 func Status(ctx context.Context, idx index.Index) (wire.LibraryStatus, error) {
+	return guard.Result(libraryIndex{ctx, idx}.status)
+}
+
+func (l libraryIndex) status() wire.LibraryStatus {
 	status := wire.LibraryStatus{Roots: []wire.LibraryRoot{}, Assumed: []wire.AssumedFile{},
 		Skipped: []wire.SkippedFile{}, SkippedTypes: []wire.SkippedType{}, Taken: []wire.TakenFolder{}}
-	l := libraryIndex{ctx, idx}
-	roots, err := l.loadRoots()
-	if err != nil {
-		return status, err
-	}
-	files, err := l.loadFiles("")
-	if err != nil {
-		return status, err
-	}
+	roots, files := l.loadRoots(), l.loadFiles("")
 	found := make(map[string]*rootCount, len(roots))
 	for root := range roots {
 		found[root] = &rootCount{reasons: map[string]int{}}
@@ -339,7 +334,7 @@ func Status(ctx context.Context, idx index.Index) (wire.LibraryStatus, error) {
 	for _, kind := range text.ByCount(types) {
 		status.SkippedTypes = append(status.SkippedTypes, wire.SkippedType{Type: kind, Files: types[kind]})
 	}
-	return status, nil
+	return status
 }
 
 // leftOut counts the secrets in the file, or the file if it is a secret or generated.
@@ -390,18 +385,15 @@ func (c *rootCount) mostFrequent() []wire.SkippedReason {
 
 // Sets returns the document sets of the roots, sorted.
 func Sets(ctx context.Context, idx index.Index) ([]string, error) {
-	roots, err := libraryIndex{ctx, idx}.loadRoots()
-	if err != nil {
-		return nil, err
-	}
-	var sets []string
-	for _, root := range roots {
-		if root.Set != "" {
-			sets = append(sets, root.Set)
+	return guard.Result(func() (sets []string) {
+		for _, root := range (libraryIndex{ctx, idx}).loadRoots() {
+			if root.Set != "" {
+				sets = append(sets, root.Set)
+			}
 		}
-	}
-	slices.Sort(sets)
-	return slices.Compact(sets), nil
+		slices.Sort(sets)
+		return slices.Compact(sets)
+	})
 }
 
 // A document belongs to the outermost root around the file in its origin, or to the connector or API that posted it.

@@ -72,7 +72,7 @@ func TestTakeout(t *testing.T) {
 	}
 	l.counts(l.sync(), 0, 0, 0, 14)
 	l.add(Options{}, "x/Takeout")
-	if roots, _ := (libraryIndex{t.Context(), l.idx}).loadRoots(); roots[l.path("x")].Source != "file" {
+	if roots := (libraryIndex{t.Context(), l.idx}).loadRoots(); roots[l.path("x")].Source != "file" {
 		t.Errorf("roots %+v", roots)
 	}
 }
