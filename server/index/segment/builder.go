@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"quarry/internal/guard"
 	"quarry/server/index"
 	"quarry/server/index/analysis"
 )
@@ -356,15 +357,15 @@ func (s *slot) limit(words []occurrence) []occurrence {
 }
 
 // Build returns the bytes of the segment. The Builder must not be used afterwards, but for Reset.
-func (b *Builder) Build() ([]byte, error) {
+func (b *Builder) Build() ([]byte, error) { return guard.Result(b.build) }
+
+func (b *Builder) build() []byte {
 	slices.SortFunc(b.documents, func(x, y pending) int { return strings.Compare(x.id, y.id) })
 	w := newWriter(analysis.Version)
 	order := make([]uint32, len(b.values.list))
 	for ordinal, value := range b.values.sorted(func(int) bool { return true }) {
 		order[value] = uint32(ordinal)
-		if err := w.values.add(b.values.list[value], nil); err != nil {
-			return nil, err
-		}
+		w.values.add(b.values.list[value], nil)
 	}
 	for i := range b.documents {
 		p := &b.documents[i]
@@ -372,25 +373,19 @@ func (b *Builder) Build() ([]byte, error) {
 			p.values[j] = order[value]
 		}
 		slices.Sort(p.values)
-		if err := w.document(p.documentInfo); err != nil {
-			return nil, err
-		}
+		w.document(p.documentInfo)
 		for j := range p.bodies {
 			w.chunk(p.bodies[j], p.head[j], p.prints[j])
 		}
 	}
 	b.numberForms()
-	if err := b.writeFilters(w); err != nil {
-		return nil, err
-	}
+	b.writeFilters(w)
 	b.writeTerms(w)
-	if err := b.writeSurfaces(w); err != nil {
-		return nil, err
-	}
+	b.writeSurfaces(w)
 	return w.finish()
 }
 
-func (b *Builder) writeFilters(w *writer) error {
+func (b *Builder) writeFilters(w *writer) {
 	documents := make([][]uint32, len(b.filters.list))
 	for i := range b.documents {
 		for _, id := range b.documents[i].filters {
@@ -398,9 +393,6 @@ func (b *Builder) writeFilters(w *writer) error {
 		}
 	}
 	for _, id := range b.filters.sorted(func(id int) bool { return len(documents[id]) > 0 }) {
-		if err := w.filter(b.filters.list[id], documents[id]); err != nil {
-			return err
-		}
+		w.filter(b.filters.list[id], documents[id])
 	}
-	return nil
 }

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"sort"
 	"sync/atomic"
+
+	"quarry/internal/guard"
 )
 
 // A dictionary maps sorted keys to values. Keys are front coded in blocks of dictionaryBlock entries:
@@ -33,19 +36,19 @@ var (
 	errTooLarge  = errors.New("a section exceeds 4 GB")
 )
 
-// add appends an entry; keys must ascend.
-func (w *dictionaryWriter) add(key string, value []byte) error {
+// add appends an entry; keys must ascend. It may abort what writes the segment.
+func (w *dictionaryWriter) add(key string, value []byte) {
 	shared := 0
 	if w.count%dictionaryBlock == 0 {
 		if uint64(len(w.out)) > math.MaxUint32 {
-			return errTooLarge
+			guard.Abort(errTooLarge)
 		}
 		w.offsets = append(w.offsets, uint32(len(w.out)))
 	} else {
 		shared = sharedPrefix(key, w.last)
 	}
 	if w.count > 0 && key <= string(w.last) {
-		return errUnordered
+		guard.Abort(fmt.Errorf("%q: %w", key, errUnordered))
 	}
 	rest := len(key) - shared
 	w.out = append(w.out, byte(min(shared, long)<<4|min(rest, long)))
@@ -59,7 +62,6 @@ func (w *dictionaryWriter) add(key string, value []byte) error {
 	w.out = append(w.out, value...)
 	w.last = append(w.last[:0], key...)
 	w.count++
-	return nil
 }
 
 // finish returns the section.
@@ -306,7 +308,7 @@ type Cursor struct {
 
 // union walks over the keys with a prefix in the dictionaries of several segments, in order, and calls yield with the
 // cursors at each key. reading is called with the number of the segment that is read next.
-func union(dictionaries []*dictionary, prefix []byte, reading func(input int), yield func(at []*Cursor) error) error {
+func union(dictionaries []*dictionary, prefix []byte, reading func(input int), yield func(at []*Cursor)) {
 	open := make([]*Cursor, 0, len(dictionaries))
 	for i, d := range dictionaries {
 		reading(i)
@@ -329,9 +331,7 @@ func union(dictionaries []*dictionary, prefix []byte, reading func(input int), y
 				at = append(at, c)
 			}
 		}
-		if err := yield(at); err != nil {
-			return err
-		}
+		yield(at)
 		ended := false
 		for _, c := range at {
 			reading(c.Input)
@@ -343,7 +343,6 @@ func union(dictionaries []*dictionary, prefix []byte, reading func(input int), y
 			open = slices.DeleteFunc(open, func(c *Cursor) bool { return c.d == nil })
 		}
 	}
-	return nil
 }
 
 // sharedPrefix is the number of bytes with which both begin.

@@ -115,19 +115,17 @@ type mergedForm struct {
 }
 
 // countForms finds the terms that will have several surfaces, and numbers these.
-func (m *merger) countForms() error {
+func (m *merger) countForms() {
 	m.forms = make(map[string][]*mergedForm)
-	err := m.union(func(r *Reader) *dictionary { return &r.surfaces }, func(_ []byte, at []*Cursor) error {
+	m.union(func(r *Reader) *dictionary { return &r.surfaces }, func(_ []byte, at []*Cursor) {
 		s := at[0].Surface()
 		formed := slices.ContainsFunc(at, func(c *Cursor) bool {
 			m.at(c.Input)
 			return c.Surface().Form > 0
 		})
-		if s.Term == s.Surface && !formed {
-			return nil // if it is not alone, another surface of the term finds it
+		if s.Term != s.Surface || formed { // if another one is not alone, a surface of its term finds it
+			m.addForm(s.Surface, s.Term)
 		}
-		m.addForm(s.Surface, s.Term)
-		return nil
 	})
 	for term, forms := range m.forms {
 		if numberOf(forms, term) == 0 {
@@ -140,7 +138,6 @@ func (m *merger) countForms() error {
 			return cmp.Or(cmp.Compare(b.documents, a.documents), cmp.Compare(a.surface, b.surface))
 		})
 	}
-	return err
 }
 
 // addForm adds a surface of a term, if a document that stays contains it.

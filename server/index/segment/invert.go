@@ -83,12 +83,9 @@ func parse(l *list, data []byte, numbers []uint32) {
 }
 
 // writeSurfaces writes what documents contain in the order of words.
-func (b *Builder) writeSurfaces(w *writer) error {
+func (b *Builder) writeSurfaces(w *writer) {
 	for _, id := range b.surfaceNames.sorted(func(id int) bool { return b.surfaces[id].documents > 0 }) {
 		s := &b.surfaces[id]
-		if err := w.surface(b.surfaceNames.list[id], b.termNames.list[s.term], s.documents, s.number); err != nil {
-			return err
-		}
+		w.surface(b.surfaceNames.list[id], b.termNames.list[s.term], s.documents, s.number)
 	}
-	return nil
 }

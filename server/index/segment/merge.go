@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/RoaringBitmap/roaring/v2"
+
+	"quarry/internal/guard"
 )
 
 // Input is a segment to merge and the ordinals of its deleted documents (nil: none).
@@ -22,7 +24,7 @@ type Input struct {
 func Merge(ctx context.Context, inputs []Input) (data []byte, remap [][]int32, err error) {
 	m := &merger{ctx: ctx, inputs: inputs}
 	name := func() string { return m.reading }
-	if err := Protect(name, m.run); err != nil {
+	if err := Protect(name, func() error { return guard.Ended(m.run) }); err != nil {
 		return nil, nil, fmt.Errorf("merge segments: %w", err)
 	}
 	return m.data, m.remap, nil
@@ -46,44 +48,43 @@ func (m *merger) at(input int) *Reader {
 	return m.inputs[input].Reader
 }
 
-func (m *merger) run() error {
+func (m *merger) run() {
 	for i := range m.inputs {
 		if got, want := m.at(i).AnalyserVersion(), m.at(0).AnalyserVersion(); got != want {
-			return fmt.Errorf("%s was made by analyser %d, %s by %d",
-				m.at(i).Name(), got, m.at(0).Name(), want)
+			guard.Abort(fmt.Errorf("%s was made by analyser %d, %s by %d",
+				m.at(i).Name(), got, m.at(0).Name(), want))
 		} else if got < analyserOfForms {
-			return fmt.Errorf("%s was made by analyser %d, which knows no forms of words", m.at(i).Name(), got)
+			guard.Abort(fmt.Errorf("%s was made by analyser %d, which knows no forms of words", m.at(i).Name(), got))
 		}
 	}
 	m.w = newWriter(m.at(0).AnalyserVersion())
-	for _, step := range []func() error{m.mapValues, m.documents, m.filters, m.countForms, m.terms, m.surfaces} {
-		if err := step(); err != nil {
-			return err
-		}
-	}
-	var err error
-	m.data, err = m.w.finish()
-	return err
+	m.mapValues()
+	m.documents()
+	m.filters()
+	m.countForms()
+	m.terms()
+	m.surfaces()
+	m.data = m.w.finish()
 }
 
 // union calls yield for each key in a dictionary of the inputs, in order, with the cursors at it.
-func (m *merger) union(pick func(*Reader) *dictionary, yield func(key []byte, at []*Cursor) error) error {
+func (m *merger) union(pick func(*Reader) *dictionary, yield func(key []byte, at []*Cursor)) {
 	dictionaries := make([]*dictionary, len(m.inputs))
 	for i := range m.inputs {
 		dictionaries[i] = pick(m.inputs[i].Reader)
 	}
 	n := 0
-	return union(dictionaries, nil, func(input int) { m.at(input) }, func(at []*Cursor) error {
-		if n%1024 == 0 && m.ctx.Err() != nil {
-			return m.ctx.Err()
+	union(dictionaries, nil, func(input int) { m.at(input) }, func(at []*Cursor) {
+		if n%1024 == 0 {
+			guard.Check(m.ctx.Err())
 		}
 		n++
-		return yield(at[0].key, at)
+		yield(at[0].key, at)
 	})
 }
 
 // mapValues writes the facet values that live documents use, and says where each went.
-func (m *merger) mapValues() error {
+func (m *merger) mapValues() {
 	used := make([][]bool, len(m.inputs))
 	m.values = make([][]uint32, len(m.inputs))
 	for i, input := range m.inputs {
@@ -100,16 +101,16 @@ func (m *merger) mapValues() error {
 			}
 		}
 	}
-	return m.union(func(r *Reader) *dictionary { return &r.values }, func(key []byte, at []*Cursor) error {
+	m.union(func(r *Reader) *dictionary { return &r.values }, func(key []byte, at []*Cursor) {
 		for _, c := range at {
 			m.values[c.Input][c.ordinal()] = uint32(m.w.values.count)
 		}
 		for _, c := range at {
 			if used[c.Input][c.ordinal()] {
-				return m.w.values.add(string(key), nil)
+				m.w.values.add(string(key), nil)
+				return
 			}
 		}
-		return nil
 	})
 }
 
@@ -133,13 +134,13 @@ func (in Input) live(s Surface) (n int) {
 var errTwice = errors.New("it is live in two segments")
 
 // documents writes the documents and their chunks in the order of ids.
-func (m *merger) documents() error {
+func (m *merger) documents() {
 	for i := range m.inputs {
 		r := m.at(i)
 		m.remap = append(m.remap, make([]int32, r.Documents()))
 		m.chunks = append(m.chunks, make([]int32, r.Documents()))
 	}
-	return m.union(func(r *Reader) *dictionary { return &r.documents }, func(key []byte, at []*Cursor) error {
+	m.union(func(r *Reader) *dictionary { return &r.documents }, func(key []byte, at []*Cursor) {
 		live := 0
 		for _, c := range at {
 			ordinal := c.ordinal()
@@ -148,17 +149,14 @@ func (m *merger) documents() error {
 				continue
 			}
 			if live++; live > 1 {
-				return fmt.Errorf("document %q: %w", key, errTwice)
+				guard.Abort(fmt.Errorf("document %q: %w", key, errTwice))
 			}
-			if err := m.document(c.Input, ordinal, string(key)); err != nil {
-				return err
-			}
+			m.document(c.Input, ordinal, string(key))
 		}
-		return nil
 	})
 }
 
-func (m *merger) document(input, ordinal int, id string) error {
+func (m *merger) document(input, ordinal int, id string) {
 	r := m.at(input)
 	from, to := r.DocumentChunks(ordinal)
 	m.remap[input][ordinal] = int32(m.w.documents())
@@ -172,13 +170,10 @@ func (m *merger) document(input, ordinal int, id string) error {
 	for f := first; f < last; f++ {
 		d.values = append(d.values, m.values[input][facets.At(f)])
 	}
-	if err := m.w.document(d); err != nil {
-		return err
-	}
+	m.w.document(d)
 	for chunk := from; chunk < to; chunk++ {
 		m.w.chunk(r.BodyLength(chunk), r.HeadingLength(chunk), r.Fingerprint(chunk))
 	}
-	return nil
 }
 
 // move appends the new ordinals of documents of an input, without those that are deleted.
@@ -192,23 +187,22 @@ func (m *merger) move(input int, dst []uint32, documents iter.Seq[int]) []uint32
 }
 
 // filters merges the filters' document sets.
-func (m *merger) filters() error {
-	return m.union(func(r *Reader) *dictionary { return &r.filters }, func(key []byte, at []*Cursor) error {
+func (m *merger) filters() {
+	m.union(func(r *Reader) *dictionary { return &r.filters }, func(key []byte, at []*Cursor) {
 		var documents []uint32
 		for _, c := range at {
 			set := m.at(c.Input).setAt(c.value)
 			documents = m.move(c.Input, documents, set.each)
 		}
-		if len(documents) == 0 {
-			return nil
+		if len(documents) > 0 {
+			slices.Sort(documents)
+			m.w.filter(string(key), documents)
 		}
-		slices.Sort(documents)
-		return m.w.filter(string(key), documents)
 	})
 }
 
 // terms merges the postings.
-func (m *merger) terms() error {
+func (m *merger) terms() {
 	lists := make([]list, len(m.inputs))
 	numbers := make([]func(chunk uint32) int32, len(m.inputs))
 	for i := range m.inputs {
@@ -223,7 +217,7 @@ func (m *merger) terms() error {
 	}
 	heads := make([]head, 0, len(m.inputs))
 	var merged list
-	return m.union(func(r *Reader) *dictionary { return &r.terms }, func(key []byte, at []*Cursor) error {
+	m.union(func(r *Reader) *dictionary { return &r.terms }, func(key []byte, at []*Cursor) {
 		heads = heads[:0]
 		for _, c := range at {
 			l := &lists[c.Input]
@@ -242,11 +236,10 @@ func (m *merger) terms() error {
 			merged.reset()
 			interleave(&merged, heads)
 			if forms := len(merged.forms); forms > 0 && forms != len(merged.positions) {
-				return fmt.Errorf("term %q: %d of %d positions have a form", key, forms, len(merged.positions))
+				guard.Abort(fmt.Errorf("term %q: %d of %d positions have a form", key, forms, len(merged.positions)))
 			}
 			m.w.term(string(key), &merged)
 		}
-		return nil
 	})
 }
 
@@ -284,8 +277,8 @@ func interleave(merged *list, heads []head) {
 func (h *head) chunk() uint32 { return h.list.chunks[h.next] }
 
 // surfaces adds up the surfaces' documents.
-func (m *merger) surfaces() error {
-	return m.union(func(r *Reader) *dictionary { return &r.surfaces }, func(key []byte, at []*Cursor) error {
+func (m *merger) surfaces() {
+	m.union(func(r *Reader) *dictionary { return &r.surfaces }, func(key []byte, at []*Cursor) {
 		documents, term := 0, ""
 		for _, c := range at {
 			m.at(c.Input)
@@ -293,9 +286,8 @@ func (m *merger) surfaces() error {
 			documents += m.inputs[c.Input].live(s)
 			term = s.Term
 		}
-		if documents == 0 {
-			return nil
+		if documents > 0 {
+			m.w.surface(string(key), term, uint32(documents), numberOf(m.forms[term], string(key)))
 		}
-		return m.w.surface(string(key), term, uint32(documents), numberOf(m.forms[term], string(key)))
 	})
 }

@@ -41,10 +41,7 @@ func EachSurface(readers []*Reader, prefix string, reading func(input int), yiel
 	for i, r := range readers {
 		dictionaries[i] = &r.surfaces
 	}
-	_ = union(dictionaries, []byte(prefix), reading, func(at []*Cursor) error {
-		yield(at)
-		return nil
-	})
+	union(dictionaries, []byte(prefix), reading, yield)
 }
 
 // In reports whether one of documents contains the surface.

@@ -130,10 +130,8 @@ type writtenTerm struct {
 }
 
 // surface appends a surface of a term with its number of documents and its form, behind the terms before it.
-func (w *writer) surface(surface, term string, documents, form uint32) error {
-	if err := w.termsBefore(surface); err != nil {
-		return err
-	}
+func (w *writer) surface(surface, term string, documents, form uint32) {
+	w.termsBefore(surface)
 	var named *writtenTerm // the term that is written like it
 	if w.listed < len(w.terms) && w.terms[w.listed].term == surface {
 		named = &w.terms[w.listed]
@@ -141,7 +139,8 @@ func (w *writer) surface(surface, term string, documents, form uint32) error {
 	}
 	same := named != nil && term == surface
 	if same && form == 0 {
-		return w.word(surface, wordWhole, 0, named, nil)
+		w.word(surface, wordWhole, 0, named, nil)
+		return
 	}
 	kind, value := wordSurface, w.value[:0]
 	switch {
@@ -158,26 +157,19 @@ func (w *writer) surface(surface, term string, documents, form uint32) error {
 		value = append(value, term[shared:]...)
 	}
 	w.value = value
-	return w.word(surface, kind, int(documents), named, value)
+	w.word(surface, kind, int(documents), named, value)
 }
 
 // termsBefore appends the terms that are no surfaces and come before one; "": all that are left.
-func (w *writer) termsBefore(surface string) error {
-	for ; w.listed < len(w.terms); w.listed++ {
-		term := &w.terms[w.listed]
-		if surface != "" && term.term >= surface {
-			return nil
-		}
-		if err := w.word(term.term, wordTerm, 0, term, nil); err != nil {
-			return err
-		}
+func (w *writer) termsBefore(surface string) {
+	for ; w.listed < len(w.terms) && (surface == "" || w.terms[w.listed].term < surface); w.listed++ {
+		w.word(w.terms[w.listed].term, wordTerm, 0, &w.terms[w.listed], nil)
 	}
-	return nil
 }
 
 // word appends an entry of the dictionary of words: what surface has of it, behind the documents of one that is no
 // term.
-func (w *writer) word(word string, kind wordKind, documents int, term *writtenTerm, surface []byte) error {
+func (w *writer) word(word string, kind wordKind, documents int, term *writtenTerm, surface []byte) {
 	count := uint64(documents)
 	if term != nil {
 		if count = uint64(term.chunks) << 1; term.chunks == term.documents && term.titles == 0 {
@@ -203,5 +195,5 @@ func (w *writer) word(word string, kind wordKind, documents int, term *writtenTe
 		w.place.positions += uint64(term.positionsSize)
 	}
 	w.scratch = append(value, surface...)
-	return w.words.add(word, w.scratch)
+	w.words.add(word, w.scratch)
 }

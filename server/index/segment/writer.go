@@ -2,7 +2,6 @@ package segment
 
 import (
 	"encoding/binary"
-	"fmt"
 	"time"
 
 	"quarry/server/index"
@@ -54,10 +53,8 @@ func (w *writer) documents() int { return len(w.columns[sectionFirstChunks]) }
 func (w *writer) chunks() int    { return len(w.columns[sectionBodyLengths]) }
 
 // document appends a document; its chunks follow by chunk.
-func (w *writer) document(d documentInfo) error {
-	if err := w.ids.add(d.id, nil); err != nil {
-		return fmt.Errorf("document %q: %w", d.id, err)
-	}
+func (w *writer) document(d documentInfo) {
+	w.ids.add(d.id, nil)
 	w.append(sectionFirstChunks, uint64(w.chunks()))
 	w.append(sectionTitleLengths, uint64(d.titleLength))
 	w.titles = append(w.titles, d.title...)
@@ -73,7 +70,6 @@ func (w *writer) document(d documentInfo) error {
 	}
 	w.append(sectionFacetEnds, uint64(len(w.columns[sectionFacets])))
 	w.stats.addDocument(d.titleLength, d.chunks)
-	return nil
 }
 
 // chunk appends a chunk of the last document.
@@ -86,11 +82,11 @@ func (w *writer) chunk(body, headings uint32, print index.Fingerprint) {
 }
 
 // filter appends a filter key with its documents.
-func (w *writer) filter(key string, documents []uint32) error {
+func (w *writer) filter(key string, documents []uint32) {
 	offset := len(w.sets)
 	w.sets = appendSet(w.sets, documents, w.documents())
 	location := binary.AppendUvarint(nil, uint64(offset))
-	return w.filters.add(key, binary.AppendUvarint(location, uint64(len(w.sets)-offset)))
+	w.filters.add(key, binary.AppendUvarint(location, uint64(len(w.sets)-offset)))
 }
 
 // term appends a term with its postings.
@@ -111,10 +107,8 @@ func (w *writer) term(term string, l *list) {
 }
 
 // finish returns the file.
-func (w *writer) finish() ([]byte, error) {
-	if err := w.termsBefore(""); err != nil {
-		return nil, err
-	}
+func (w *writer) finish() []byte {
+	w.termsBefore("")
 	w.append(sectionFirstChunks, uint64(w.chunks()))
 	sections := map[section][]byte{
 		sectionDocuments: w.ids.finish(),
@@ -133,5 +127,5 @@ func (w *writer) finish() ([]byte, error) {
 			sections[id] = encodeColumn(w.columns[id], shapeOf(id))
 		}
 	}
-	return assemble(uint32(w.analyser), w.stats, sections), nil
+	return assemble(uint32(w.analyser), w.stats, sections)
 }
