@@ -16,6 +16,7 @@ import (
 	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/config"
+	"quarry/internal/guard"
 	"quarry/internal/text"
 	"quarry/ui/passage"
 	"quarry/ui/target"
@@ -31,18 +32,17 @@ func (a *app) adminCommand() *cobra.Command {
 }
 
 // administration is what a command of admin does, with its argument, if it takes one.
-type administration func(ctx context.Context, c *client.Client, name string) error
+type administration func(ctx context.Context, c *client.Client, name string)
 
 // administer returns a command of admin.
 func (a *app) administer(use, short string, is traits, run administration) *cobra.Command {
 	is.open = a.openToLook
-	return a.newCommand(use, short, is, func(ctx context.Context, arguments []string) error {
+	return a.newCommand(use, short, is, func(ctx context.Context, arguments []string) {
 		open := func(ctx context.Context) (*client.Session, error) {
 			return a.openAdministered(ctx, is.class == administers)
 		}
-		return a.with(ctx, open, func(ctx context.Context, c *client.Client) error {
-			return run(ctx, c, strings.Join(arguments, ""))
-		})
+		a.with(ctx, open,
+			func(ctx context.Context, c *client.Client) { run(ctx, c, strings.Join(arguments, "")) })
 	})
 }
 
@@ -82,17 +82,10 @@ func addCommand[Request, T any](a *app, use, short string, read func(name string
 	add func(*client.Client, context.Context, Request) (*wire.Added[T], error),
 	describe func(*wire.Added[T]) string) *cobra.Command {
 	is := traits{class: administers, arguments: cobra.NoFileCompletions, json: prints(*new(T))}
-	return a.administer(use, short, is, func(ctx context.Context, c *client.Client, name string) error {
-		request, err := read(name)
-		if err != nil {
-			return err
-		}
-		added, err := add(c, ctx, request)
-		if err != nil {
-			return err
-		}
+	return a.administer(use, short, is, func(ctx context.Context, c *client.Client, name string) {
+		added := guard.Must(add(c, ctx, guard.Must(read(name))))
 		a.noteNewUsers(added.NewUsers)
-		return a.report(added.Item, describe(added))
+		a.report(added.Item, describe(added))
 	})
 }
 
@@ -103,25 +96,22 @@ func (a *app) noteNewUsers(emails []string) {
 }
 
 // report prints a value as JSON for scripts, or a line about it for people.
-func (a *app) report(value any, line string) error {
+func (a *app) report(value any, line string) {
 	if a.wantsJSON() {
-		return a.printJSON(value)
+		a.printJSON(value)
+	} else {
+		a.say("%s", line)
 	}
-	a.say("%s", line)
-	return nil
 }
 
 // listCommand returns a command that lists the things of a kind.
 func listCommand[T any](a *app, kind administered[T]) *cobra.Command {
 	is := traits{class: reads, json: prints([]T{})}
 	return a.administer("list", "List "+strings.ReplaceAll(kind.plural, "-", " "), is,
-		func(ctx context.Context, c *client.Client, _ string) error {
-			found, err := kind.list(c, ctx)
-			if err != nil {
-				return err
-			}
+		func(ctx context.Context, c *client.Client, _ string) {
+			found := guard.Must(kind.list(c, ctx))
 			a.uncopied = true
-			return printList(a, kind.plural, found, kind.none+a.libraryFlag(), kind.table, kind.cells)
+			printList(a, kind.plural, found, kind.none+a.libraryFlag(), kind.table, kind.cells)
 		})
 }
 
@@ -169,16 +159,14 @@ func (a *app) adminTenants() *cobra.Command {
 	is := traits{class: administers, json: prints(wire.DirectoryTenant{}),
 		arguments: a.offered(offerTenants)}
 	remove := a.administer("remove NAME", "Remove a tenant with all its content",
-		is, func(ctx context.Context, c *client.Client, name string) error {
+		is, func(ctx context.Context, c *client.Client, name string) {
 			tenant, err := c.AdminRemoveTenant(ctx, name, force)
 			if refused, ok := errors.AsType[*client.Error](err); ok && refused.Code == wire.CodeTenantNotEmpty {
 				do := "Delete everything in it: quarry admin tenant remove " + name + " --force" + a.libraryFlag()
-				return usage(do, "%s", refused.Error())
+				guard.Abort(usage(do, "%s", refused.Error()))
 			}
-			if err != nil {
-				return err
-			}
-			return a.report(tenant, fmt.Sprintf("Removed tenant %s (%s).", name, listOr("empty", tenant.Holds())))
+			guard.Check(err)
+			a.report(tenant, fmt.Sprintf("Removed tenant %s (%s).", name, listOr("empty", tenant.Holds())))
 		})
 	remove.Flags().BoolVar(&force, "force", false, "delete the tenant with everything in it")
 	add := addCommand(a, "add NAME", "Create a tenant",
@@ -233,10 +221,10 @@ func (k administered[T]) offer(ctx context.Context, c *client.Client, _ string) 
 
 // find returns the object that an argument names by its name or id. One that the list lacks, or that a server cannot
 // list, has only its name: it is for the change to refuse it.
-func (k administered[T]) find(ctx context.Context, c *client.Client, argument string) (item T, listed bool, err error) {
+func (k administered[T]) find(ctx context.Context, c *client.Client, argument string) (item T, listed bool) {
 	all, err := k.list(c, ctx)
-	if err != nil && !errors.Is(err, client.ErrNotOffered) {
-		return item, false, err
+	if !errors.Is(err, client.ErrNotOffered) {
+		guard.Check(err)
 	}
 	var labels []string
 	for i := range all {
@@ -248,12 +236,12 @@ func (k administered[T]) find(ctx context.Context, c *client.Client, argument st
 	case 0:
 		_, name := k.key(&item)
 		*name = argument
-		return item, false, nil
 	case 1:
-		return item, true, nil
+	default:
+		guard.Abort(usage("Give a name or id that only one of them has.", "%q names %d %ss: %s", argument,
+			len(labels), k.noun, strings.Join(labels, ", ")))
 	}
-	return item, false, usage("Give a name or id that only one of them has.", "%q names %d %ss: %s", argument,
-		len(labels), k.noun, strings.Join(labels, ", "))
+	return item, len(labels) == 1
 }
 
 // changeCommand returns a command that changes the object that its argument names, and prints it: as JSON for scripts,
@@ -261,19 +249,15 @@ func (k administered[T]) find(ctx context.Context, c *client.Client, argument st
 func changeCommand[T any](a *app, use, short string, kind administered[T], done func(name string) string,
 	change func(*client.Client, context.Context, *T) error) *cobra.Command {
 	is := traits{class: administers, arguments: a.offered(kind.offer), json: prints(*new(T), unlistedOutput{})}
-	return a.administer(use, short, is, func(ctx context.Context, c *client.Client, argument string) error {
-		item, listed, err := kind.find(ctx, c, argument)
-		if err != nil {
-			return err
-		}
-		if err := change(c, ctx, &item); err != nil {
-			return err
-		}
+	return a.administer(use, short, is, func(ctx context.Context, c *client.Client, argument string) {
+		item, listed := kind.find(ctx, c, argument)
+		guard.Check(change(c, ctx, &item))
 		_, name := kind.key(&item)
+		var changed any = item
 		if !listed {
-			return a.report(unlistedOutput{*name}, done(*name))
+			changed = unlistedOutput{*name}
 		}
-		return a.report(item, done(*name))
+		a.report(changed, done(*name))
 	})
 }
 
@@ -300,16 +284,11 @@ func (a *app) ensureTokenCommand() *cobra.Command {
 	command := a.administer("ensure --sandbox --user EMAIL",
 		"Print the environment of a user's sandbox, with its token",
 		traits{class: administers, json: prints(sandboxOutput{})},
-		func(ctx context.Context, c *client.Client, _ string) error {
-			if err := checkSandbox(sandbox, request.User, &address); err != nil {
-				return err
-			}
-			added, err := c.AdminEnsureSandboxToken(ctx, request)
-			if err != nil {
-				return err
-			}
+		func(ctx context.Context, c *client.Client, _ string) {
+			guard.Check(checkSandbox(sandbox, request.User, &address))
+			added := guard.Must(c.AdminEnsureSandboxToken(ctx, request))
 			a.noteNewUsers(added.NewUsers)
-			return a.printSandbox(added, request.User, address)
+			a.printSandbox(added, request.User, address)
 		})
 	flags := command.Flags()
 	flags.BoolVar(&sandbox, "sandbox", false,
@@ -355,15 +334,16 @@ type sandboxOutput struct {
 }
 
 // printSandbox prints the environment to inject, for a shell or as JSON.
-func (a *app) printSandbox(added *wire.Added[wire.NewAccessToken], user, address string) error {
+func (a *app) printSandbox(added *wire.Added[wire.NewAccessToken], user, address string) {
 	token := added.Item
 	environment := sandboxEnvironment{address, token.Token, "1"}
 	if address == "" {
 		a.note("set QUARRY_SERVER_URL to the address of quarry serve as well, or give --url")
 	}
 	if a.flags.JSON {
-		return a.printJSON(sandboxOutput{environment, user, token.ID, token.ExpiresAt, token.Scopes, added.IsNew,
+		a.printJSON(sandboxOutput{environment, user, token.ID, token.ExpiresAt, token.Scopes, added.IsNew,
 			schemaVersion})
+		return
 	}
 	var b strings.Builder
 	for _, variable := range objectOf(environment) {
@@ -371,13 +351,10 @@ func (a *app) printSandbox(added *wire.Added[wire.NewAccessToken], user, address
 			fmt.Fprintf(&b, "export %s=%s\n", variable.key, config.ShellQuote(fmt.Sprint(variable.value)))
 		}
 	}
-	if err := a.print(b.String()); err != nil {
-		return err
-	}
+	a.print(b.String())
 	state := "Reused"
 	if added.IsNew {
 		state = "Created"
 	}
 	a.say("%s the sandbox token of %s. It expires on %s.", state, user, dayOr(token.ExpiresAt, "no day"))
-	return nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/internal/text"
 	"quarry/ui/passage"
 )
@@ -267,20 +268,15 @@ func (a *app) adminTokens() *cobra.Command {
 	var add *cobra.Command
 	is := traits{class: administers, arguments: cobra.NoFileCompletions, json: prints(wire.NewAccessToken{})}
 	add = a.administer("add NAME", "Create an access token",
-		is, func(ctx context.Context, c *client.Client, name string) error {
+		is, func(ctx context.Context, c *client.Client, name string) {
 			request.Name = name
 			if add.Flags().Changed("expires") {
 				request.ExpirationDays = &days
 			}
-			if err := checkTokenRequest(request); err != nil {
-				return err
-			}
-			added, err := c.AdminAddToken(ctx, request)
-			if err != nil {
-				return err
-			}
+			guard.Check(checkTokenRequest(request))
+			added := guard.Must(c.AdminAddToken(ctx, request))
 			a.noteNewUsers(added.NewUsers)
-			return a.printToken(added.Item)
+			a.printToken(added.Item)
 		})
 	flags := add.Flags()
 	named := flags.String("name", "", "")
@@ -327,20 +323,18 @@ func checkTokenRequest(request wire.AccessTokenRequest) error {
 }
 
 // printToken shows a new token. This is the only time that it can be seen.
-func (a *app) printToken(token wire.NewAccessToken) error {
+func (a *app) printToken(token wire.NewAccessToken) {
 	if a.wantsJSON() {
-		return a.printJSON(token)
+		a.printJSON(token)
+		return
 	}
-	if err := a.print(token.Token + "\n"); err != nil {
-		return err
-	}
+	a.print(token.Token + "\n")
 	expiry := "It does not expire."
 	if token.ExpiresAt != nil {
 		expiry = "It expires on " + passage.Day(*token.ExpiresAt) + "."
 	}
 	a.say("The token is shown only once. %s", expiry)
 	a.say("To use it: export QUARRY_SERVER_URL=http://HOST:PORT QUARRY_PAT=%s…", text.Clip(token.Token, 12))
-	return nil
 }
 
 func (a *app) adminConnectors() *cobra.Command {

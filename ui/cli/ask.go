@@ -35,8 +35,8 @@ func (a *app) askCommand() *cobra.Command {
 	options := &askOptions{}
 	is := traits{class: reads, guests: true, arguments: cobra.NoFileCompletions, json: askSchemas}
 	command := a.targetCommand("ask QUESTION…", "Answer a question from the search results", is,
-		func(ctx context.Context, choice target.Choice, arguments []string) error {
-			return a.ask(ctx, choice, arguments, options)
+		func(ctx context.Context, choice target.Choice, arguments []string) {
+			a.ask(ctx, choice, arguments, options)
 		})
 	flags := command.Flags()
 	options.given = flags.Changed
@@ -60,30 +60,21 @@ type answerPrinter interface {
 	end(answer *wire.ChatAnswer, failure error) error
 }
 
-func (a *app) ask(ctx context.Context, choice target.Choice, arguments []string, options *askOptions) error {
+func (a *app) ask(ctx context.Context, choice target.Choice, arguments []string, options *askOptions) {
 	if options.given("prompt") && len(arguments) > 0 {
-		return usage("Give only one of them.", "the question is given twice: as an argument and with --prompt")
+		guard.Abort(usage("Give only one of them.", "the question is given twice: as an argument and with --prompt"))
 	}
-	words, piped, err := a.question(ctx, arguments, options)
-	if err != nil {
-		return err
-	}
-	message, search, err := a.planAsk(words, piped, options, choice)
-	if err != nil {
-		return err
-	}
-	return a.with(ctx, a.onTarget(choice), func(ctx context.Context, c *client.Client) error {
-		checks, err := a.checkFilters(ctx, c, search, choice)
-		if err != nil {
-			return err
-		}
+	words, piped := a.question(ctx, arguments, options)
+	message, search := a.planAsk(words, piped, options, choice)
+	a.with(ctx, a.onTarget(choice), func(ctx context.Context, c *client.Client) {
+		checks := a.checkFilters(ctx, c, search, choice)
 		request := chatRequest(message, options.Session, search[0].request, a.private())
 		a.noteIgnored(ctx, c, request.Filters)
 		defer a.removeOldCopies()
 		about := &conversation{question: cmp.Or(words, piped), choice: choice, session: options.Session}
-		err = a.streamAnswer(ctx, c, request, about)
+		err := a.streamAnswer(ctx, c, request, about)
 		a.noteAfter(ctx, checks, request, about)
-		return err
+		guard.Check(err)
 	})
 }
 
@@ -190,7 +181,7 @@ func (s *statusLine) follow(packet wire.ChatPacket) {
 }
 
 // question returns the words of the question and the piped input.
-func (a *app) question(ctx context.Context, arguments []string, options *askOptions) (words, piped string, err error) {
+func (a *app) question(ctx context.Context, arguments []string, options *askOptions) (words, piped string) {
 	words = strings.Join(arguments, " ")
 	if options.given("prompt") {
 		words = options.Prompt
@@ -200,45 +191,33 @@ func (a *app) question(ctx context.Context, arguments []string, options *askOpti
 	}
 	words = strings.TrimSpace(words)
 	if !a.io.InTTY && a.io.In != nil {
-		if piped, err = a.piped(ctx); err != nil {
-			return "", "", err
-		}
-		piped = strings.TrimSpace(piped)
+		piped = strings.TrimSpace(guard.Must(a.piped(ctx)))
 	}
 	switch {
 	case words == "" && piped == "":
-		return "", "", usage(`Example: quarry ask "how do we roll back a deploy?"`, "no question")
+		guard.Abort(usage(`Example: quarry ask "how do we roll back a deploy?"`, "no question"))
 	case !utf8.ValidString(words) || !utf8.ValidString(piped):
-		return "", "", usage("Use UTF-8; add files with quarry add FILE", "the question is not valid UTF-8")
+		guard.Abort(usage("Use UTF-8; add files with quarry add FILE", "the question is not valid UTF-8"))
 	}
-	return words, piped, nil
+	return words, piped
 }
 
 // planAsk returns the message and, as for what is checked as it is for a search, its only query. It takes the filters
 // out of the words, as search does. What is piped in is text, whatever it looks like, and stands behind a blank line.
 func (a *app) planAsk(words, piped string, options *askOptions,
-	choice target.Choice) (message string, search []plannedQuery, err error) {
+	choice target.Choice) (message string, search []plannedQuery) {
 	parsed := client.ParseQuery(words, a.now())
 	if piped == "" {
-		if err := requireWords(parsed, words); err != nil {
-			return "", nil, err
-		}
+		guard.Check(requireWords(parsed, words))
 	}
 	if options.Session != "" {
 		if parsed.Agent != "" {
-			return "", nil, usage("Omit the agent: a conversation keeps its own.",
-				"--session and agent: exclude each other")
+			guard.Abort(usage("Omit the agent: a conversation keeps its own.",
+				"--session and agent: exclude each other"))
 		}
 		choice.Agent = wire.Agent{}
 	}
-	flags, err := a.flagRequest(&options.searchOptions)
-	if err != nil {
-		return "", nil, err
-	}
-	planned, err := a.planQuery(parsed, words, flags, &options.searchOptions, choice)
-	if err != nil {
-		return "", nil, err
-	}
+	planned := a.planQuery(parsed, words, a.flagRequest(&options.searchOptions), &options.searchOptions, choice)
 	message = words
 	if len(parsed.Chips) > 0 {
 		message = parsed.WithoutFilters()
@@ -246,7 +225,7 @@ func (a *app) planAsk(words, piped string, options *askOptions,
 	if message != "" && piped != "" {
 		message += "\n\n"
 	}
-	return message + piped, []plannedQuery{planned}, nil
+	return message + piped, []plannedQuery{planned}
 }
 
 // chatRequest is the question, in a session or as the first of a new one.

@@ -160,7 +160,7 @@ func (c *capped) write(piece string) error {
 		piece = text.Clip(piece, c.limit.most-c.size)
 	}
 	c.size += len(piece)
-	return c.app.print(piece)
+	return c.app.write(piece)
 }
 
 // trailerTokens of a limit are kept for the line that says what was cut.
@@ -173,7 +173,7 @@ func (c *capped) finish() error {
 	case total == c.size:
 		return nil
 	case c.limit.inTokens:
-		return c.app.print("\n[cut: " + text.Number(total) + " bytes in all]\n")
+		return c.app.write("\n[cut: " + text.Number(total) + " bytes in all]\n")
 	}
 	trailer := fmt.Sprintf("\n\n--- response truncated (%d bytes total) ---\n", total)
 	if path := c.app.keepCopy("ask", "txt", ansi.Strip(c.all.String())); path != nil {
@@ -183,7 +183,7 @@ func (c *capped) finish() error {
 	} else {
 		trailer += "Full response: not kept; to print everything: --max-output 0\n"
 	}
-	return c.app.print(trailer)
+	return c.app.write(trailer)
 }
 
 // askJSON prints a line for each event, as Onyx's CLI does, and at the end one with the whole answer, version 2.

@@ -10,6 +10,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/internal/text"
 	"quarry/ui/passage"
 	"quarry/ui/state"
@@ -20,30 +21,25 @@ func (a *app) collectionCommand() *cobra.Command {
 	format := ""
 	is := traits{class: reads, json: prints(collectionOutput{})}
 	command := a.targetCommand("collection", "Print the passages that were collected in the explorer", is,
-		func(ctx context.Context, choice target.Choice, _ []string) error {
-			return a.printCollection(ctx, choice, format)
-		})
+		func(ctx context.Context, choice target.Choice, _ []string) { a.printCollection(ctx, choice, format) })
 	command.Flags().StringVarP(&format, "format", "f", "",
 		"print as md, json or csv (`FORMAT`; default md on a terminal, else json)")
 	a.register(command, "format", fixed(state.Formats()))
 	return command
 }
 
-func (a *app) printCollection(ctx context.Context, choice target.Choice, format string) error {
+func (a *app) printCollection(ctx context.Context, choice target.Choice, format string) {
 	switch {
 	case format == "" && a.wantsJSON():
 		format = state.JSON
 	case format == "":
 		format = state.Markdown
 	case !slices.Contains(state.Formats(), format):
-		return unknownValue("format", format, "quarry collection --help", state.Formats())
+		guard.Abort(unknownValue("format", format, "quarry collection --help", state.Formats()))
 	case a.flags.JSON && format != state.JSON:
-		return usage("Give only one of them.", "--json and --format %s exclude each other", format)
+		guard.Abort(usage("Give only one of them.", "--json and --format %s exclude each other", format))
 	}
-	stored, err := a.program.State(choice).Load()
-	if err != nil {
-		return err
-	}
+	stored := guard.Must(a.program.State(choice).Load())
 	if len(stored.Collection) == 0 {
 		a.say("The collection of %s is empty. Mark passages in the explorer with tab.", choice.Name())
 	} else if err := a.checkCollection(ctx, choice, &stored); err != nil && client.KindOf(err) != client.NotAvailable {
@@ -51,13 +47,11 @@ func (a *app) printCollection(ctx context.Context, choice target.Choice, format 
 	}
 	collection := stored.Collection
 	if format == state.JSON {
-		return a.printAnswer("collection", collectionAnswer(collection))
+		a.printAnswer("collection", collectionAnswer(collection))
+		return
 	}
-	whole, err := state.Export(collection, format)
-	if err != nil {
-		return err
-	}
-	return a.printCut("collection", format, whole, func(limit bound, _ *string) (string, error) {
+	whole := guard.Must(state.Export(collection, format))
+	a.printCut("collection", format, whole, func(limit bound, _ *string) (string, error) {
 		return largest(0, len(collection), limit,
 			func(n int) (string, error) { return state.Export(collection[:n], format) })
 	})
@@ -122,42 +116,39 @@ func savedNames(stored state.State) []string {
 }
 
 // findSaved returns the saved search that the flags name.
-func (a *app) findSaved(queries []string, options *searchOptions, choice target.Choice) (*savedQuery, error) {
+func (a *app) findSaved(queries []string, options *searchOptions, choice target.Choice) *savedQuery {
 	if !options.given("saved") {
 		if options.onlyNew {
-			return nil, usage("Name a search that was saved in the explorer: --saved NAME",
-				"--new works with --saved only")
+			guard.Abort(usage("Name a search that was saved in the explorer: --saved NAME",
+				"--new works with --saved only"))
 		}
-		return nil, nil
+		return nil
 	}
 	// What is cut or unchanged is not what is marked as seen.
 	for _, flag := range []string{"max-output", "budget", "raw"} {
 		if options.onlyNew && options.given(flag) {
-			return nil, usage("Bound the results by --limit.", "--new and --%s exclude each other", flag)
+			guard.Abort(usage("Bound the results by --limit.", "--new and --%s exclude each other", flag))
 		}
 	}
 	if len(queries) > 0 {
-		return nil, usage("Omit the query, or --saved.", "--saved runs a saved query; %q is another one", queries[0])
+		guard.Abort(usage("Omit the query, or --saved.", "--saved runs a saved query; %q is another one", queries[0]))
 	}
 	store := a.program.State(choice)
-	stored, err := store.Load()
-	if err != nil {
-		return nil, err
-	}
+	stored := guard.Must(store.Load())
 	found, ok := stored.SavedNamed(options.saved)
-	switch {
+	switch names := savedNames(stored); {
 	case ok:
-		return &savedQuery{found, store}, nil
 	case a.private():
-		return nil, usage("Unset private in the configuration file, then save the search in the explorer.",
-			"no searches are saved: private is set")
-	case len(stored.Saved) == 0:
-		return nil, usage("Save one in the explorer: ctrl+s", "unknown saved search %q: none is saved for %s",
-			options.saved, choice.Name())
+		guard.Abort(usage("Unset private in the configuration file, then save the search in the explorer.",
+			"no searches are saved: private is set"))
+	case len(names) == 0:
+		guard.Abort(usage("Save one in the explorer: ctrl+s", "unknown saved search %q: none is saved for %s",
+			options.saved, choice.Name()))
+	default:
+		guard.Abort(usage(wire.Hint(options.saved, "Saved for "+choice.Name()+": "+shortList(names), names),
+			"unknown saved search %q", options.saved))
 	}
-	names := savedNames(stored)
-	return nil, usage(wire.Hint(options.saved, "Saved for "+choice.Name()+": "+shortList(names), names),
-		"unknown saved search %q", options.saved)
+	return &savedQuery{found, store}
 }
 
 // keepNew leaves what was not among the results when the search was opened last, and returns the references of all.
@@ -174,7 +165,7 @@ func (s *savedQuery) keepNew(o *outcome) (found []string) {
 }
 
 // markSeen remembers results that were printed.
-func (a *app) markSeen(ctx context.Context, s *savedQuery, refs []string) error {
+func (a *app) markSeen(ctx context.Context, s *savedQuery, refs []string) {
 	now := a.now()
 	_, err := s.store.Change(func(stored *state.State) error {
 		stored.MarkSeen(s.Name, refs, now)
@@ -183,8 +174,5 @@ func (a *app) markSeen(ctx context.Context, s *savedQuery, refs []string) error 
 	if err == nil {
 		err = s.store.Save(ctx)
 	}
-	if err != nil {
-		return fmt.Errorf("remember the results of %q as seen: %w", s.Name, err)
-	}
-	return nil
+	guard.While(fmt.Sprintf("remember the results of %q as seen", s.Name), err)
 }

@@ -11,6 +11,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/ui/target"
 )
 
@@ -84,17 +85,16 @@ func commandPath(command *cobra.Command) string {
 // newCommand returns a command. Its usage line says how many arguments it takes: NAME is one, [NAME] one or none, NAME…
 // any number, and a line without these none.
 func (a *app) newCommand(use, short string, is traits,
-	run func(ctx context.Context, arguments []string) error) *cobra.Command {
+	run func(ctx context.Context, arguments []string)) *cobra.Command {
 	command := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs,
 		RunE: func(command *cobra.Command, arguments []string) error {
 			if is.class != reads && a.program.ReadOnly {
 				return fail(ExitNotAvailable, "Unset QUARRY_READONLY to allow changes on this machine.",
 					"`%s` is disabled by QUARRY_READONLY", a.commandName())
 			}
-			if err := checkArguments(command, arguments); err != nil {
-				return err
-			}
-			return run(command.Context(), arguments)
+			guard.Check(checkArguments(command, arguments))
+			run(command.Context(), arguments)
+			return nil
 		}}
 	a.describe(command, is)
 	return command
@@ -103,15 +103,13 @@ func (a *app) newCommand(use, short string, is traits,
 // targetCommand returns a command that works on the target of searches. Without a target that is its error, whatever
 // the arguments are.
 func (a *app) targetCommand(use, short string, is traits,
-	run func(ctx context.Context, choice target.Choice, arguments []string) error) *cobra.Command {
+	run func(ctx context.Context, choice target.Choice, arguments []string)) *cobra.Command {
 	var choice target.Choice
 	command := a.newCommand(use, short, is,
-		func(ctx context.Context, arguments []string) error { return run(ctx, choice, arguments) })
+		func(ctx context.Context, arguments []string) { run(ctx, choice, arguments) })
 	checked := command.RunE
-	command.RunE = func(command *cobra.Command, arguments []string) (err error) {
-		if choice, err = a.decide(a.request()); err != nil {
-			return err
-		}
+	command.RunE = func(command *cobra.Command, arguments []string) error {
+		choice = guard.Must(a.decide(a.request()))
 		return checked(command, arguments)
 	}
 	return command
@@ -172,18 +170,15 @@ func (a *app) onTarget(choice target.Choice) opener {
 }
 
 // with opens a session and works with its client, within --timeout.
-func (a *app) with(ctx context.Context, open opener, work func(context.Context, *client.Client) error) error {
+func (a *app) with(ctx context.Context, open opener, work func(context.Context, *client.Client)) {
 	ctx, cancel := a.deadline(ctx)
 	defer cancel()
 	ctx = a.traced(ctx)
 	started := a.now()
-	session, err := open(ctx)
-	if err != nil {
-		return err
-	}
+	session := guard.Must(open(ctx))
 	defer session.Close()
 	a.debug("opened in %s", a.now().Sub(started).Round(time.Microsecond))
-	return work(ctx, session.Client)
+	work(ctx, session.Client)
 }
 
 // traced returns a context whose requests --debug prints.

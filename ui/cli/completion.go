@@ -29,21 +29,21 @@ const completionTime = time.Second
 func (a *app) completionCommand() *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
 	return a.newCommand("completion SHELL", "Print a shell completion script",
-		traits{class: reads, arguments: fixed(shells)},
-		func(_ context.Context, arguments []string) error {
+		traits{class: reads, arguments: fixed(shells)}, func(_ context.Context, arguments []string) {
 			root := a.command.Root()
+			err := error(usage(wire.Hint(arguments[0], "Name one of bash, zsh, fish, powershell.", shells),
+				"unknown shell %q", arguments[0]))
 			switch arguments[0] {
 			case "bash":
-				return root.GenBashCompletionV2(a.out, true)
+				err = root.GenBashCompletionV2(a.out, true)
 			case "zsh":
-				return root.GenZshCompletion(a.out)
+				err = root.GenZshCompletion(a.out)
 			case "fish":
-				return root.GenFishCompletion(a.out, true)
+				err = root.GenFishCompletion(a.out, true)
 			case "powershell":
-				return root.GenPowerShellCompletionWithDesc(a.out)
+				err = root.GenPowerShellCompletionWithDesc(a.out)
 			}
-			return usage(wire.Hint(arguments[0], "Name one of bash, zsh, fish, powershell.", shells),
-				"unknown shell %q", arguments[0])
+			guard.Check(err)
 		})
 }
 
@@ -136,11 +136,8 @@ func (a *app) complete(command *cobra.Command, values offer, typed string) []cob
 		open = a.openDecided
 	}
 	ask := func(ctx context.Context) (found []cobra.Completion, err error) {
-		err = a.with(ctx, open, func(ctx context.Context, c *client.Client) error {
-			found = values(ctx, c, typed)
-			return nil
-		})
-		return found, err
+		a.with(ctx, open, func(ctx context.Context, c *client.Client) { found = values(ctx, c, typed) })
+		return found, nil
 	}
 	found, _ := guard.Within(context.Background(), completionTime, ask) // the shell gives no context
 	return completable(found)
@@ -220,7 +217,7 @@ func offerHelp(help *cobra.Command, words []string, _ string) (found []cobra.Com
 }
 
 func (a *app) offerProfiles(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	loaded, err := a.loadConfig()
+	loaded, err := guard.Result(a.loadConfig)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -230,7 +227,7 @@ func (a *app) offerProfiles(*cobra.Command, []string, string) ([]cobra.Completio
 // offerKeys completes with keys of the configuration file.
 func (a *app) offerKeys(keys func(*config.Config) []cobra.Completion) cobra.CompletionFunc {
 	return func(_ *cobra.Command, arguments []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		loaded, err := a.loadConfig()
+		loaded, err := guard.Result(a.loadConfig)
 		if len(arguments) > 0 || err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
@@ -263,11 +260,7 @@ func keysToSet(loaded *config.Config) (keys []cobra.Completion) {
 
 // openDecided opens where a search would go.
 func (a *app) openDecided(ctx context.Context) (*client.Session, error) {
-	choice, err := a.decideTarget(a.request())
-	if err != nil {
-		return nil, err
-	}
-	return a.open(ctx, choice)
+	return a.open(ctx, guard.Must(a.decideTarget(a.request())))
 }
 
 // offeredSources lists the sources that documents can have.

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"quarry/config"
+	"quarry/internal/guard"
 	"quarry/internal/text"
 	"quarry/ui/target"
 )
@@ -33,9 +34,7 @@ func (a *app) configCommand() *cobra.Command {
 	unset := false
 	is := traits{class: changes, arguments: a.offerKeys(keysToSet)}
 	setCommand := a.newCommand("set KEY…", "Set a key of the configuration file",
-		is, func(_ context.Context, arguments []string) error {
-			return a.configSet(arguments, unset)
-		})
+		is, func(_ context.Context, arguments []string) { a.configSet(arguments, unset) })
 	setCommand.Flags().BoolVar(&unset, "unset", false, "remove the key instead")
 	return a.group("config", "Show and change the configuration file",
 		a.newCommand("path", "Print the path of the configuration file",
@@ -62,97 +61,62 @@ type valueOutput struct {
 }
 
 // configFile returns the configuration file without reading it, so that a broken one can be found and mended.
-func (a *app) configFile() (*config.Config, error) {
-	paths, err := config.Locate(a.io.Env.LookupEnv)
-	if err != nil {
-		return nil, err
-	}
-	return config.At(paths, a.io.Env.LookupEnv), nil
+func (a *app) configFile() *config.Config {
+	return config.At(guard.Must(config.Locate(a.io.Env.LookupEnv)), a.io.Env.LookupEnv)
 }
 
-func (a *app) configPath(context.Context, []string) error {
-	file, err := a.configFile()
-	if err != nil {
-		return err
-	}
-	return a.printOr(pathOutput{file.File, schemaVersion}, file.File+"\n")
+func (a *app) configPath(context.Context, []string) {
+	file := a.configFile()
+	a.printOr(pathOutput{file.File, schemaVersion}, file.File+"\n")
 }
 
-func (a *app) loadConfig() (*config.Config, error) {
-	paths, err := config.Locate(a.io.Env.LookupEnv)
-	if err != nil {
-		return nil, err
-	}
-	return config.Load(paths, a.io.Env.LookupEnv)
+func (a *app) loadConfig() *config.Config {
+	return guard.Must(config.Load(guard.Must(config.Locate(a.io.Env.LookupEnv)), a.io.Env.LookupEnv))
 }
 
-func (a *app) configList(context.Context, []string) error {
-	loaded, err := a.loadConfig()
-	if err != nil {
-		return err
-	}
+func (a *app) configList(context.Context, []string) {
 	a.uncopied = true
-	return printList(a, "config", loaded.Settings(), "No keys are set.",
+	printList(a, "config", a.loadConfig().Settings(), "No keys are set.",
 		table{header: []string{"KEY", "VALUE", "FROM"}},
 		func(s config.Setting) []string { return []string{s.Key, s.Value, s.From} })
 }
 
-func (a *app) configGet(_ context.Context, arguments []string) error {
-	loaded, err := a.loadConfig()
-	if err != nil {
-		return err
-	}
-	value, err := loaded.Get(arguments[0])
-	switch {
-	case err != nil:
-		return err
-	case value == "":
+func (a *app) configGet(_ context.Context, arguments []string) {
+	value := guard.Must(a.loadConfig().Get(arguments[0]))
+	if value == "" {
 		do := "See its default: quarry help configuration"
 		if strings.HasPrefix(arguments[0], "profiles.") {
 			do = "See the keys that have one: quarry config list"
 		}
-		return fail(ExitNotAvailable, do, "%s has no value", arguments[0])
+		guard.Abort(fail(ExitNotAvailable, do, "%s has no value", arguments[0]))
 	}
-	return a.printOr(valueOutput{arguments[0], value, schemaVersion}, value+"\n")
+	a.printOr(valueOutput{arguments[0], value, schemaVersion}, value+"\n")
 }
 
-func (a *app) configSet(arguments []string, unset bool) error {
+func (a *app) configSet(arguments []string, unset bool) {
 	if len(arguments) == 0 {
-		return usage("Example: quarry config set theme dark", "missing argument KEY")
+		guard.Abort(usage("Example: quarry config set theme dark", "missing argument KEY"))
 	}
-	if err := a.mayRedirect(arguments[0]); err != nil {
-		return err
-	}
-	file, err := a.configFile()
-	if err != nil {
-		return err
-	}
+	guard.Check(a.mayRedirect(arguments[0]))
+	file := a.configFile()
 	if unset {
-		return a.configUnset(file, arguments)
+		a.configUnset(file, arguments)
+		return
 	}
-	key, err := config.LookupKey(arguments[0])
-	if err != nil {
-		return err
-	}
-	value, err := a.newValue(key, arguments)
-	if err != nil {
-		return err
-	}
+	key := guard.Must(config.LookupKey(arguments[0]))
+	value := a.newValue(key, arguments)
 	if action, ok := strings.CutPrefix(arguments[0], "keys."); ok && a.program.KeyProblems != nil {
 		if problems := a.program.KeyProblems(map[string][]string{action: strings.Split(value, ",")}); len(
 			problems) > 0 {
-			return usage("The actions and their keys are in docs/keys.md.", "%s", problems[0])
+			guard.Abort(usage("The actions and their keys are in docs/keys.md.", "%s", problems[0]))
 		}
 	}
-	if err := file.Set(arguments[0], value); err != nil {
-		return err
-	}
+	guard.Check(file.Set(arguments[0], value))
 	a.say("Set %s in %s.", arguments[0], file.File)
 	if key.Env != "" && a.io.Env.Getenv(key.Env) != "" {
 		a.note("%s overrides it", key.Env)
 	}
 	a.sayTarget(arguments[0])
-	return nil
 }
 
 // mayRedirect refuses to change, without a terminal, where searches, questions and tokens go: an agent that follows
@@ -173,21 +137,16 @@ func (a *app) mayRedirect(path string) error {
 		text.Clip(text.OneLine(path), 100), about)
 }
 
-func (a *app) configUnset(file *config.Config, arguments []string) error {
+func (a *app) configUnset(file *config.Config, arguments []string) {
 	if len(arguments) > 1 {
-		return usage("Omit the value, or --unset.", "unexpected argument %q", arguments[1])
+		guard.Abort(usage("Omit the value, or --unset.", "unexpected argument %q", arguments[1]))
 	}
-	found, err := file.Unset(arguments[0])
-	switch {
-	case err != nil:
-		return err
-	case !found:
+	if !guard.Must(file.Unset(arguments[0])) {
 		a.say("%s is not set in %s.", arguments[0], file.File)
-		return nil
+		return
 	}
 	a.say("Removed %s from %s.", arguments[0], file.File)
 	a.sayTarget(arguments[0])
-	return nil
 }
 
 // sayTarget says where searches go after the change of a key that can move them.
@@ -205,87 +164,76 @@ func (a *app) sayTarget(key string) {
 }
 
 // newValue is the value on the command line, or for a secret that on standard input.
-func (a *app) newValue(key config.Key, arguments []string) (string, error) {
+func (a *app) newValue(key config.Key, arguments []string) string {
 	switch {
 	case len(arguments) > 2:
-		return "", usage("Quote a value with spaces; separate the items of a list by commas.", "unexpected argument %q",
-			arguments[2])
+		guard.Abort(usage("Quote a value with spaces; separate the items of a list by commas.",
+			"unexpected argument %q", arguments[2]))
 	case key.Secret && len(arguments) == 2:
-		return "", usage("Others can see arguments. Give it on standard input: quarry config set "+arguments[0]+
-			" < FILE", "%s is a secret", arguments[0])
+		guard.Abort(usage("Others can see arguments. Give it on standard input: quarry config set "+arguments[0]+
+			" < FILE", "%s is a secret", arguments[0]))
 	case !key.Secret && len(arguments) < 2:
-		return "", usage("It takes "+key.Values+".", "missing value of %s", arguments[0])
+		guard.Abort(usage("It takes "+key.Values+".", "missing value of %s", arguments[0]))
 	case !key.Secret:
-		return arguments[1], nil
+		return arguments[1]
 	}
-	value, err := a.readSecret(arguments[0])
-	if err == nil && value == "" {
-		err = usage("To remove the key: quarry config set "+arguments[0]+" --unset", "the value of %s is empty",
-			arguments[0])
+	value := a.readSecret(arguments[0])
+	if value == "" {
+		guard.Abort(usage("To remove the key: quarry config set "+arguments[0]+" --unset", "the value of %s is empty",
+			arguments[0]))
 	}
-	return value, err
+	return value
 }
 
 // readSecret reads one line, from the terminal without showing it.
-func (a *app) readSecret(name string) (string, error) {
+func (a *app) readSecret(name string) string {
 	const longest = 16 << 10
 	if a.io.InTTY && a.io.ReadSecret != nil {
 		fmt.Fprintf(a.err, "%s: ", name)
 		line, err := a.io.ReadSecret()
 		fmt.Fprintln(a.err)
-		return strings.TrimSpace(line), err
+		guard.Check(err)
+		return strings.TrimSpace(line)
 	}
 	line, err := bufio.NewReader(io.LimitReader(a.io.In, longest+1)).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return "", fmt.Errorf("read standard input: %w", err)
+	if !errors.Is(err, io.EOF) {
+		guard.While("read standard input", err)
 	}
 	if len(line) > longest {
-		return "", usage("Give only the secret.", "standard input has more than %d characters", longest)
+		guard.Abort(usage("Give only the secret.", "standard input has more than %d characters", longest))
 	}
-	return strings.TrimSpace(line), nil
+	return strings.TrimSpace(line)
 }
 
 // configEdit opens a copy of the file in the person's editor, and replaces the file if what was written is valid.
-func (a *app) configEdit(context.Context, []string) error {
+func (a *app) configEdit(context.Context, []string) {
 	if !a.io.interactive() {
-		return usage("Change one key: quarry config set KEY VALUE", "`config edit` needs a terminal")
+		guard.Abort(usage("Change one key: quarry config set KEY VALUE", "`config edit` needs a terminal"))
 	}
-	file, err := a.configFile()
-	if err != nil {
-		return err
-	}
+	file := a.configFile()
 	before, err := file.Text()
-	if err != nil {
-		return fmt.Errorf("read %s: %w", file.File, err)
-	}
-	if err := os.MkdirAll(filepath.Dir(file.File), 0o700); err != nil {
-		return fmt.Errorf("make the folder of the configuration: %w", err)
-	}
+	guard.While("read "+file.File, err)
+	guard.While("make the folder of the configuration", os.MkdirAll(filepath.Dir(file.File), 0o700))
 	draft, err := os.CreateTemp(filepath.Dir(file.File), "config-*.yaml") // for its owner only
-	if err != nil {
-		return fmt.Errorf("make a copy to edit: %w", err)
-	}
+	guard.While("make a copy to edit", err)
 	_, err = draft.Write(before)
-	if err = errors.Join(err, draft.Close()); err != nil {
-		return errors.Join(err, os.Remove(draft.Name()))
+	if err = errors.Join(err, draft.Close()); err == nil {
+		err = a.runEditor(draft.Name())
 	}
-	if err := a.runEditor(draft.Name()); err != nil {
-		return errors.Join(err, os.Remove(draft.Name()))
+	if err != nil {
+		guard.Abort(errors.Join(err, os.Remove(draft.Name())))
 	}
 	after, err := os.ReadFile(draft.Name())
-	if err != nil {
-		return fmt.Errorf("read what was written: %w", err)
-	}
+	guard.While("read what was written", err)
 	if bytes.Equal(before, after) {
 		a.say("Nothing was changed.")
-		return os.Remove(draft.Name())
+	} else if err := file.Replace(after); err != nil {
+		guard.Abort(&Failure{Code: ExitNotConfigured, What: strings.ReplaceAll(err.Error(), file.File, draft.Name()),
+			Err: err, Do: "Nothing was changed; what you wrote is in " + draft.Name()})
+	} else {
+		a.say("Saved %s.", file.File)
 	}
-	if err := file.Replace(after); err != nil {
-		return &Failure{Code: ExitNotConfigured, What: strings.ReplaceAll(err.Error(), file.File, draft.Name()),
-			Err: err, Do: "Nothing was changed; what you wrote is in " + draft.Name()}
-	}
-	a.say("Saved %s.", file.File)
-	return os.Remove(draft.Name())
+	guard.Check(os.Remove(draft.Name()))
 }
 
 func (a *app) runEditor(path string) error {

@@ -13,6 +13,7 @@ import (
 
 	"quarry/client/wire"
 	"quarry/config"
+	"quarry/internal/guard"
 	"quarry/internal/text"
 )
 
@@ -30,106 +31,88 @@ type dialogue struct {
 	waiting atomic.Bool // the cursor is behind a question
 }
 
-func (a *app) configure(ctx context.Context, _ []string) error {
+func (a *app) configure(ctx context.Context, _ []string) {
 	ctx = a.traced(ctx)
 	if !a.io.InTTY || !a.io.ErrTTY || a.io.ReadSecret == nil {
-		return usage("Set ONYX_SERVER_URL and ONYX_PAT, or run it in a terminal.", "configure requires a terminal")
+		guard.Abort(usage("Set ONYX_SERVER_URL and ONYX_PAT, or run it in a terminal.",
+			"configure requires a terminal"))
 	}
 	name := cmp.Or(a.flags.Profile, defaultProfile)
 	if !regexp.MustCompile(`^[a-z0-9_-]+$`).MatchString(name) {
-		return usage("Use lower-case letters, digits, - and _.", "--profile %q is not a valid name", name)
+		guard.Abort(usage("Use lower-case letters, digits, - and _.", "--profile %q is not a valid name", name))
 	}
 	d := &dialogue{app: a, lines: bufio.NewReader(io.LimitReader(a.io.In, configureTries*8*longestAnswer))}
 	onAbandon := d.endLine
 	a.onAbandon.Store(&onAbandon)
 	if a.flags.Server != "" {
-		return a.configureServer(ctx, d, name)
+		a.configureServer(ctx, d, name)
+		return
 	}
 	a.say("What do you want to search?")
 	a.say("  1  a server (Onyx or quarry)")
 	a.say("  2  files on this machine")
 	a.say("  3  the bundled sample library")
-	choice, err := d.ask("Choose", "1", func(answer string) error {
+	switch d.ask("Choose", "1", func(answer string) error {
 		if answer != "1" && answer != "2" && answer != "3" {
 			return usage("Type 1, 2 or 3.", "%q is not one of the choices", answer)
 		}
 		return nil
-	})
-	if err != nil {
-		return err
-	}
-	switch choice {
+	}) {
+	case "1":
+		a.configureServer(ctx, d, name)
 	case "2":
-		return a.configureFolder(ctx, d)
+		a.configureFolder(ctx, d)
 	case "3":
 		a.say(`The sample library needs no configuration: quarry search --sample "how do we roll back a deploy"`)
-		return nil
 	}
-	return a.configureServer(ctx, d, name)
 }
 
 // configureServer asks for a server until its connection works, and saves it then. Of a server that refuses the token,
 // only the token is asked for again.
-func (a *app) configureServer(ctx context.Context, d *dialogue, name string) error {
-	host, err := a.program.Host()
-	if err != nil {
-		return err
-	}
+func (a *app) configureServer(ctx context.Context, d *dialogue, name string) {
+	host := guard.Must(a.program.Host())
 	address, known := cmp.Or(a.flags.Server, defaultServer), a.flags.Server != ""
 	for range configureTries {
-		var err error
 		if !known {
-			if address, err = d.ask("Server address", address, func(string) error { return nil }); err != nil {
-				return err
-			}
+			address = d.ask("Server address", address, func(string) error { return nil })
 		}
-		token, err := d.token()
-		if err != nil {
-			return err
-		}
+		token := d.token()
 		stop := a.busy("Testing the connection…")
 		profile, _, err := TryConnection(ctx, host, config.NewProfile{
 			Profile: config.Profile{Name: name, ServerURL: address}, Typed: config.NewSecret(token), Activate: true})
 		stop()
 		if err == nil {
-			return a.saveProfile(ctx, host, profile)
+			a.saveProfile(ctx, host, profile)
+			return
 		}
 		if ctx.Err() != nil {
-			return errInterrupted
+			guard.Abort(errInterrupted)
 		}
 		failure := a.explain(err)
 		known = failure.Code == ExitAuth
 		d.showFailure("Connection failed:", failure)
 	}
-	return fail(ExitGeneral, "Check the address and the token, then run quarry configure again.",
-		"no connection succeeded; nothing was saved")
+	guard.Abort(fail(ExitGeneral, "Check the address and the token, then run quarry configure again.",
+		"no connection succeeded; nothing was saved"))
 }
 
-func (a *app) saveProfile(ctx context.Context, host Host, profile config.NewProfile) error {
-	saved, err := host.SaveProfile(ctx, profile)
-	if err != nil {
-		return err
-	}
+func (a *app) saveProfile(ctx context.Context, host Host, profile config.NewProfile) {
+	saved := guard.Must(host.SaveProfile(ctx, profile))
 	a.say("Connected. Saved as profile %s: %s.", profile.Profile.Name, saved.Describe())
 	a.say(`Searches now go there: quarry search "how do we roll back a deploy"`)
-	return nil
 }
 
 // configureFolder adds a folder to the local library.
-func (a *app) configureFolder(ctx context.Context, d *dialogue) error {
-	var paths []string
-	_, err := d.ask("Folder or file to add", ".", func(answer string) (err error) {
-		paths, err = a.addPaths([]string{answer})
-		return err
+func (a *app) configureFolder(ctx context.Context, d *dialogue) {
+	var request wire.AddRequest
+	d.ask("Folder or file to add", ".", func(answer string) error {
+		return guard.Ended(func() { request.Paths = a.addPaths([]string{answer}) })
 	})
-	if err != nil {
-		return err
-	}
-	return a.addToLibrary(ctx, wire.AddRequest{Paths: paths})
+	a.addToLibrary(ctx, request)
 }
 
 // ask repeats a question until the answer passes the check.
-func (d *dialogue) ask(question, preset string, check func(string) error) (string, error) {
+func (d *dialogue) ask(question, preset string, check func(string) error) string {
 	label := fmt.Sprintf("%s [%s]: ", d.app.errs().Title.Render(question), printable(preset))
 	return d.repeat(label, func() (string, error) {
 		line, err := d.lines.ReadString('\n')
@@ -142,7 +125,7 @@ func (d *dialogue) ask(question, preset string, check func(string) error) (strin
 }
 
 // token asks for an access token, without showing it.
-func (d *dialogue) token() (string, error) {
+func (d *dialogue) token() string {
 	label := d.app.errs().Title.Render("Access token (hidden)") + ": "
 	return d.repeat(label, func() (string, error) {
 		token, err := d.app.io.ReadSecret()
@@ -155,26 +138,25 @@ func (d *dialogue) token() (string, error) {
 	})
 }
 
-func (d *dialogue) repeat(label string, read func() (string, error), check func(string) error) (string, error) {
-	for range configureTries {
+func (d *dialogue) repeat(label string, read func() (string, error), check func(string) error) string {
+	for tries := 1; ; tries++ {
 		d.waiting.Store(true)
-		if _, err := fmt.Fprint(d.app.err, label); err != nil {
-			return "", err
-		}
+		guard.Must(fmt.Fprint(d.app.err, label))
 		answer, err := read()
 		d.endLine()
 		switch {
 		case errors.Is(err, io.EOF):
-			return "", usage("Run quarry configure again in a terminal.", "the input ended; nothing was saved")
-		case err != nil:
-			return "", fmt.Errorf("read the answer: %w", err)
+			guard.Abort(usage("Run quarry configure again in a terminal.", "the input ended; nothing was saved"))
+		default:
+			guard.While("read the answer", err)
 		}
 		if err = check(answer); err == nil {
-			return answer, nil
+			return answer
 		}
-		d.showFailure("", d.app.explain(err))
+		if d.showFailure("", d.app.explain(err)); tries == configureTries {
+			guard.Abort(usage("Start again: quarry configure", "no valid answer after %d tries", configureTries))
+		}
 	}
-	return "", usage("Start again: quarry configure", "no valid answer after %d tries", configureTries)
 }
 
 // endLine starts a new line if the cursor is behind a question.

@@ -14,6 +14,7 @@ import (
 	"quarry/client"
 	"quarry/client/field"
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/internal/text"
 	"quarry/ui/passage"
 	"quarry/ui/target"
@@ -56,54 +57,35 @@ func (a *app) explores(command *cobra.Command, words []string) bool {
 }
 
 // exploration reads what is to be explored.
-func (a *app) exploration(command *cobra.Command, words []string, options *searchOptions) (e Exploration, err error) {
+func (a *app) exploration(command *cobra.Command, words []string, options *searchOptions) Exploration {
 	a.noteNearCommand(command, words)
 	request := a.searchRequest(options)
 	request.Terminal = true
-	if e.Target, err = a.chosen(request); err != nil {
-		return e, err
-	}
-	e.Query, err = a.explorationQuery(strings.TrimSpace(strings.Join(words, " ")), options)
-	e.Limit, e.Plain, e.NoColor = options.Limit, a.plain(), a.flags.NoColor
-	return e, err
+	return Exploration{Target: guard.Must(a.chosen(request)),
+		Query: a.explorationQuery(strings.TrimSpace(strings.Join(words, " ")), options),
+		Limit: options.Limit, Plain: a.plain(), NoColor: a.flags.NoColor}
 }
 
 // explore opens the explorer. Errors before it draws are printed as by any other command.
-func (a *app) explore(command *cobra.Command, words []string, options *searchOptions) error {
-	e, err := a.exploration(command, words, options)
-	if err != nil {
-		return err
-	}
-	return a.openExplorer(command.Context(), e)
+func (a *app) explore(command *cobra.Command, words []string, options *searchOptions) {
+	a.openExplorer(command.Context(), a.exploration(command, words, options))
 }
 
-func (a *app) openExplorer(ctx context.Context, e Exploration) error {
+func (a *app) openExplorer(ctx context.Context, e Exploration) {
 	if a.flags.Timeout > 0 {
 		ctx = client.WithTimeout(ctx, a.flags.Timeout) // of each search, not of the session
 	}
 	a.waits.Store(true) // the terminal must be given back as it was
-	err := a.program.Explore(ctx, e)
-	if err == nil {
-		err = context.Cause(ctx)
-	}
-	return err
+	guard.Check(a.program.Explore(ctx, e))
+	guard.Check(context.Cause(ctx))
 }
 
 // explorationQuery appends the flags to the query as filters. Flags override filters of the same field.
-func (a *app) explorationQuery(words string, options *searchOptions) (string, error) {
+func (a *app) explorationQuery(words string, options *searchOptions) string {
 	if words != "" {
-		if err := checkQuery(words); err != nil {
-			return "", err
-		}
+		guard.Check(checkQuery(words))
 	}
-	request, err := a.flagRequest(options)
-	if err != nil {
-		return "", err
-	}
-	filters, err := a.flagFilters(request, options)
-	if err != nil {
-		return "", err
-	}
+	filters := a.flagFilters(a.flagRequest(options), options)
 	for _, filter := range filters {
 		field, _, _ := strings.Cut(filter, ":")
 		words = a.removeReplaced(words, field)
@@ -113,14 +95,14 @@ func (a *app) explorationQuery(words string, options *searchOptions) (string, er
 		parts = append(filters, words) // a quotation mark in a filter would close the open one
 	}
 	query := strings.TrimSpace(strings.Join(parts, " "))
-	if query == "" {
-		return "", nil
+	if query != "" {
+		guard.Check(checkQuery(query))
 	}
-	return query, checkQuery(query)
+	return query
 }
 
 // flagFilters writes flags as the filters that mean the same.
-func (a *app) flagFilters(request wire.SearchRequest, options *searchOptions) (filters []string, err error) {
+func (a *app) flagFilters(request wire.SearchRequest, options *searchOptions) (filters []string) {
 	add := func(flag, field string, values ...string) {
 		filter := field + ":" + strings.Join(exslices.CastFunc(values, func(value string) string {
 			if strings.ContainsAny(value, " ,") {
@@ -129,10 +111,9 @@ func (a *app) flagFilters(request wire.SearchRequest, options *searchOptions) (f
 			return value
 		}), ",")
 		read := client.ParseQuery(filter, a.now())
-		if err == nil && (len(read.Chips) != 1 || read.Chips[0].Raw != filter ||
-			read.Chips[0].Value != strings.Join(values, ",")) {
-			err = usage("Print the results instead: add --format text", "the explorer has no filter for --%s %q", flag,
-				strings.Join(values, ","))
+		if len(read.Chips) != 1 || read.Chips[0].Raw != filter || read.Chips[0].Value != strings.Join(values, ",") {
+			guard.Abort(usage("Print the results instead: add --format text", "the explorer has no filter for --%s %q",
+				flag, strings.Join(values, ",")))
 		}
 		filters = append(filters, filter)
 	}
@@ -162,7 +143,7 @@ func (a *app) flagFilters(request wire.SearchRequest, options *searchOptions) (f
 	case options.agent != "":
 		add("agent", "agent", options.agent)
 	}
-	return filters, err
+	return filters
 }
 
 // formatDate writes a date as the query language reads it: a day, a month or a year as it was given, a moment in full.
@@ -200,29 +181,22 @@ func pickForms() []string { return []string{pickLink, pickCitation, pickPassage,
 
 // pick opens the explorer on the terminal of the process and prints the passages that the person chooses there. Both
 // standard streams may be pipes.
-func (a *app) pick(command *cobra.Command, words []string, options *searchOptions) error {
+func (a *app) pick(command *cobra.Command, words []string, options *searchOptions) {
 	form := a.flags.Output
-	if err := a.checkPick(command, words); err != nil {
-		return err
-	}
-	e, err := a.exploration(command, words, options)
-	if err != nil {
-		return err
-	}
+	guard.Check(a.checkPick(command, words))
+	e := a.exploration(command, words, options)
 	if form == pickPath && !e.Target.HasFiles() {
-		return fail(ExitNotAvailable, "Print their links instead: -o "+pickLink,
-			"the documents of %s are not files on this machine", e.Target.Describe())
+		guard.Abort(fail(ExitNotAvailable, "Print their links instead: -o "+pickLink,
+			"the documents of %s are not files on this machine", e.Target.Describe()))
 	}
 	var chosen []wire.SearchResult
 	e.Chosen = func(results []wire.SearchResult) { chosen = results }
 	e.Unfit = func(result wire.SearchResult) string { return unfit(result, form, e.Target) }
-	if err := a.openExplorer(command.Context(), e); err != nil {
-		return err
-	}
+	a.openExplorer(command.Context(), e)
 	if len(chosen) == 0 {
-		return &Failure{Code: ExitInterrupted}
+		guard.Abort(&Failure{Code: ExitInterrupted})
 	}
-	return a.printPicked(chosen, form)
+	a.printPicked(chosen, form)
 }
 
 // checkPick refuses what does not go with picking.
@@ -265,9 +239,10 @@ func unfit(result wire.SearchResult, form string, where target.Choice) string {
 
 // printPicked prints passages, one a line where the form has lines. Passages of one document have one link and one
 // path.
-func (a *app) printPicked(chosen []wire.SearchResult, form string) error {
+func (a *app) printPicked(chosen []wire.SearchResult, form string) {
 	if form == formatJSON {
-		return a.printAnswer("pick", rowsAnswer(jsonResults(&wire.SearchResponse{Results: chosen}, false, whole())))
+		a.printAnswer("pick", rowsAnswer(jsonResults(&wire.SearchResponse{Results: chosen}, false, whole())))
+		return
 	}
 	var printed []string
 	for _, result := range chosen {
@@ -286,7 +261,8 @@ func (a *app) printPicked(chosen []wire.SearchResult, form string) error {
 	}
 	all := strings.Join(printed, "\n")
 	if form == pickPassage {
-		return a.printPlain("pick", "md", all)
+		a.printPlain("pick", "md", all)
+	} else {
+		a.printLines("pick", "txt", all+"\n")
 	}
-	return a.printLines("pick", "txt", all+"\n")
 }

@@ -14,6 +14,7 @@ import (
 	"go.mau.fi/util/exslices"
 
 	"quarry/config"
+	"quarry/internal/guard"
 )
 
 // helpFiles hold the prose of every command: "# quarry search", a line "exits: 3 9" or "exits: remote", and the
@@ -71,16 +72,17 @@ func (a *app) helpCommand() *cobra.Command {
 	var command *cobra.Command
 	is := traits{class: reads, guests: true, arguments: offerHelp}
 	command = a.newCommand("help [COMMAND]…", "Print the help of a command or topic",
-		is, func(_ context.Context, arguments []string) error {
+		is, func(_ context.Context, arguments []string) {
 			if topic := topicText(strings.Join(arguments, " ")); topic != "" {
-				return a.print(topic)
+				a.print(topic)
+				return
 			}
 			found, rest, err := command.Root().Find(arguments)
 			if err != nil || len(rest) > 0 {
-				return usage("See: quarry --help", "unknown command or topic %q", strings.Join(arguments, " "))
+				guard.Abort(usage("See: quarry --help", "unknown command or topic %q", strings.Join(arguments, " ")))
 			}
 			found.InitDefaultHelpFlag()
-			return found.Help()
+			guard.Check(found.Help())
 		})
 	command.Hidden = true
 	return command
@@ -180,17 +182,13 @@ func (a *app) manCommand() *cobra.Command {
 }
 
 // printManual prints the page of all commands. A command's own prose stays in its --help.
-func (a *app) printManual(context.Context, []string) error {
+func (a *app) printManual(context.Context, []string) {
 	root := a.command.Root()
 	entry := lookupHelp(root.CommandPath())
 	purpose, _, _ := strings.Cut(strings.TrimPrefix(entry.sections, "Purpose:\n"), "\n\nWhen not to use it:")
 	root.Long = strings.NewReplacer("\n\n", "\n", "\n", " ").Replace(purpose)
-	page, err := mango.NewManPage(1, root)
-	if err != nil {
-		return err
-	}
-	page = page.WithSection("Exit status", exitCodeList(parseExits("remote"))).WithSection("Examples", entry.examples)
-	return a.print(page.Build(roff.NewDocument()))
+	page := guard.Must(mango.NewManPage(1, root)).WithSection("Exit status", exitCodeList(parseExits("remote"))).WithSection("Examples", entry.examples)
+	a.print(page.Build(roff.NewDocument()))
 }
 
 //go:embed help/topics/*.txt

@@ -20,6 +20,7 @@ import (
 	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/config"
+	"quarry/internal/guard"
 	"quarry/internal/text"
 	"quarry/ui/target"
 )
@@ -35,17 +36,11 @@ func asking(request wire.LibraryRequest) libraryChange {
 }
 
 // changeLibrary opens the library of this machine, runs a change, and shows its progress and its end.
-func (a *app) changeLibrary(ctx context.Context, verb string, create bool, change libraryChange) error {
-	if err := a.localOnly(); err != nil {
-		return err
-	}
+func (a *app) changeLibrary(ctx context.Context, verb string, create bool, change libraryChange) {
+	guard.Check(a.localOnly())
 	a.noteOtherTarget()
-	return a.with(ctx, a.openLibrary(create), func(ctx context.Context, c *client.Client) error {
-		if _, err := onHost(a, func(host Host) (any, error) {
-			return nil, host.MayWrite(a.flags.Library)
-		}); err != nil {
-			return err
-		}
+	a.with(ctx, a.openLibrary(create), func(ctx context.Context, c *client.Client) {
+		guard.Check(guard.Must(a.program.Host()).MayWrite(a.flags.Library))
 		p := a.newProgress(verb)
 		onAbandon := p.stopped
 		a.onAbandon.Store(&onAbandon)
@@ -54,19 +49,17 @@ func (a *app) changeLibrary(ctx context.Context, verb string, create bool, chang
 			if p.began() || client.KindOf(err) == client.Canceled {
 				p.stopped()
 			}
-			return err
+			guard.Abort(err)
 		}
 		var next, label string
 		if verb == verbAdded {
 			next, label = a.nextSearch()
 		}
-		if err := p.finish(done, label); err != nil {
-			return err
-		}
+		p.finish(done, label)
 		if next != "" && !p.json && done.Added+done.Updated+done.Unchanged > 0 {
 			a.say("%s", next)
 		}
-		return damageFailure(p.damage)
+		guard.Check(damageFailure(p.damage))
 	})
 }
 
@@ -104,29 +97,24 @@ func (a *app) nextSearch() (words, label string) {
 
 // absolute turns arguments into absolute paths; addresses stay as they are. An empty one is a mistake: it would mean
 // the folder that one is in.
-func (a *app) absolute(paths []string) ([]string, error) {
-	if err := notEmpty(paths); err != nil {
-		return nil, err
-	}
-	var found []string
+func (a *app) absolute(paths []string) (found []string) {
+	notEmpty("Use . for the current folder.", "an argument is empty", paths)
 	for _, path := range paths {
-		full, err := path, error(nil)
 		if !wire.IsURL(path) {
-			full, err = filepath.Abs(a.io.path(path))
+			full, err := filepath.Abs(a.io.path(path))
+			guard.While("find "+path, err)
+			path = full
 		}
-		if err != nil {
-			return nil, fmt.Errorf("find %s: %w", path, err)
-		}
-		found = append(found, full)
+		found = append(found, path)
 	}
-	return found, nil
+	return found
 }
 
-func notEmpty(arguments []string) error {
+// notEmpty refuses an empty argument.
+func notEmpty(do, what string, arguments []string) {
 	if slices.ContainsFunc(arguments, func(argument string) bool { return strings.TrimSpace(argument) == "" }) {
-		return usage("Use . for the current folder.", "an argument is empty")
+		guard.Abort(usage(do, "%s", what))
 	}
-	return nil
 }
 
 // libraryCommands returns the commands that work on a library of this machine.
@@ -144,25 +132,22 @@ func (a *app) addCommand() *cobra.Command {
 	var request wire.AddRequest
 	command := a.newCommand("add PATH|URL…", "Add files and pages to the local library",
 		a.changesLibrary(files, changeSchemas),
-		func(ctx context.Context, arguments []string) (err error) {
+		func(ctx context.Context, arguments []string) {
 			if slices.Contains(arguments, "-") {
-				err = a.readDocument(arguments, &request)
+				a.readDocument(arguments, &request)
 			} else if request.Title != "" {
-				err = usage("Example: quarry add - --title \"Release notes\" < notes.md",
-					"--title is only for documents from standard input")
+				guard.Abort(usage("Example: quarry add - --title \"Release notes\" < notes.md",
+					"--title is only for documents from standard input"))
 			} else {
-				request.Paths, err = a.addPaths(arguments)
+				request.Paths = a.addPaths(arguments)
 			}
-			if err == nil && request.As != "" {
-				request.As, err = addableSource(request.As)
+			if request.As != "" {
+				request.As = guard.Must(addableSource(request.As))
 			}
-			if err == nil && request.Name != "" && len(arguments) > 1 {
-				err = usage("Add the paths one by one.", "--name is the short name of one path")
+			if request.Name != "" && len(arguments) > 1 {
+				guard.Abort(usage("Add the paths one by one.", "--name is the short name of one path"))
 			}
-			if err != nil {
-				return err
-			}
-			return a.addToLibrary(ctx, request)
+			a.addToLibrary(ctx, request)
 		})
 	flags := command.Flags()
 	flags.StringVar(&request.As, "as", "", "`SOURCE` of the documents, like slack (default: detected)")
@@ -177,41 +162,35 @@ func (a *app) addCommand() *cobra.Command {
 }
 
 // readDocument reads a document from standard input.
-func (a *app) readDocument(arguments []string, request *wire.AddRequest) (err error) {
+func (a *app) readDocument(arguments []string, request *wire.AddRequest) {
 	const example = "Example: quarry add - --title \"Release notes\" < notes.md"
 	switch {
 	case len(arguments) > 1:
-		return usage("Add paths with another command.", "- and paths exclude each other")
+		guard.Abort(usage("Add paths with another command.", "- and paths exclude each other"))
 	case strings.TrimSpace(request.Title) == "":
-		return usage(example, "missing --title of the document from standard input")
+		guard.Abort(usage(example, "missing --title of the document from standard input"))
 	case a.io.In == nil:
-		return usage(example, "there is no standard input")
+		guard.Abort(usage(example, "there is no standard input"))
 	}
-	if request.Content, err = io.ReadAll(io.LimitReader(a.io.In, wire.MaxContent+1)); err != nil {
-		return fmt.Errorf("read standard input: %w", err)
-	}
+	var err error
+	request.Content, err = io.ReadAll(io.LimitReader(a.io.In, wire.MaxContent+1))
+	guard.While("read standard input", err)
 	if len(request.Content) > wire.MaxContent {
-		return usage("Save it to a file and add that: quarry add FILE", "standard input is larger than %d MB",
-			wire.MaxContent>>20)
+		guard.Abort(usage("Save it to a file and add that: quarry add FILE", "standard input is larger than %d MB",
+			wire.MaxContent>>20))
 	}
 	request.Title = text.OneLine(request.Title)
-	return nil
 }
 
 // addPaths checks that every path is there, before anything is read.
-func (a *app) addPaths(arguments []string) ([]string, error) {
+func (a *app) addPaths(arguments []string) []string {
 	if len(arguments) == 0 {
-		return nil, usage("Example: quarry add ~/notes", "missing argument PATH|URL")
+		guard.Abort(usage("Example: quarry add ~/notes", "missing argument PATH|URL"))
 	}
-	paths, err := a.absolute(arguments)
-	if err != nil {
-		return nil, err
-	}
+	paths := a.absolute(arguments)
 	for i, path := range paths {
 		if wire.IsURL(path) {
-			if err := checkAddress(path); err != nil {
-				return nil, err
-			}
+			guard.Check(checkAddress(path))
 			continue
 		}
 		if _, err := os.Lstat(path); err != nil {
@@ -223,11 +202,10 @@ func (a *app) addPaths(arguments []string) ([]string, error) {
 			if strings.Contains(arguments[i], "://") {
 				remedy = "Give a file, a folder, or an address with http:// or https://."
 			}
-			return nil, &Failure{Code: ExitUsage, What: fmt.Sprintf("cannot add %s: %v", arguments[i], reason),
-				Do: remedy, Err: err}
+			guard.Abort(usage(remedy, "cannot add %s: %w", arguments[i], reason))
 		}
 	}
-	return paths, nil
+	return paths
 }
 
 // checkAddress refuses what is no address of a page. It does not repeat what may be a password.
@@ -244,13 +222,13 @@ func checkAddress(address string) error {
 
 // addToLibrary adds paths. Files that were named and of which none can be read are a failure, unlike those that a
 // folder happens to hold.
-func (a *app) addToLibrary(ctx context.Context, request wire.AddRequest) error {
+func (a *app) addToLibrary(ctx context.Context, request wire.AddRequest) {
 	var done, skipped wire.LibraryEvent
 	verb := verbAdded
 	if request.DryRun {
 		verb = verbDryRun
 	}
-	err := a.changeLibrary(ctx, verb, true,
+	a.changeLibrary(ctx, verb, true,
 		func(ctx context.Context, c *client.Client, report func(wire.LibraryEvent)) (_ wire.LibraryEvent, err error) {
 			done, err = c.ChangeLibrary(ctx, request, func(event wire.LibraryEvent) {
 				if event.Type == wire.LibrarySkipped && skipped.Type == "" {
@@ -260,8 +238,8 @@ func (a *app) addToLibrary(ctx context.Context, request wire.AddRequest) error {
 			})
 			return done, err
 		})
-	if err != nil || skipped.Type == "" || done.Added+done.Updated+done.Unchanged > 0 || !onlyFiles(request.Paths) {
-		return err
+	if skipped.Type == "" || done.Added+done.Updated+done.Unchanged > 0 || !onlyFiles(request.Paths) {
+		return
 	}
 	do := "See the supported files: quarry add --help"
 	switch {
@@ -271,7 +249,7 @@ func (a *app) addToLibrary(ctx context.Context, request wire.AddRequest) error {
 		name := config.ShellQuote(filepath.Base(skipped.Path))
 		do = "To read it nevertheless: quarry add PATH --include " + name + a.libraryFlag()
 	}
-	return fail(ExitGeneral, do, "cannot add %s: %s", skipped.Path, skipped.Reason)
+	guard.Abort(fail(ExitGeneral, do, "cannot add %s: %s", skipped.Path, skipped.Reason))
 }
 
 // onlyFiles reports whether no path is a folder.
@@ -286,18 +264,17 @@ func (a *app) removeCommand() *cobra.Command {
 	var set, source string
 	command := a.newCommand("remove PATH|ID…", "Remove documents from the local library",
 		a.changesLibrary(files, changeSchemas),
-		func(ctx context.Context, arguments []string) error {
+		func(ctx context.Context, arguments []string) {
 			if len(arguments) == 0 && set == "" && source == "" {
-				return usage("Give a path, a document id, --set NAME or --source SOURCE.", "missing argument PATH|ID")
+				guard.Abort(usage("Give a path, a document id, --set NAME or --source SOURCE.",
+					"missing argument PATH|ID"))
 			}
-			if err := notEmpty(arguments); err != nil {
-				return err
-			}
+			notEmpty("Use . for the current folder.", "an argument is empty", arguments)
 			if len(arguments) > 0 && set+source != "" || set != "" && source != "" {
-				return usage("Use one at a time: each removes all of its documents.",
-					"PATH|ID, --set and --source exclude each other")
+				guard.Abort(usage("Use one at a time: each removes all of its documents.",
+					"PATH|ID, --set and --source exclude each other"))
 			}
-			return a.changeLibrary(ctx, verbRemoved, false,
+			a.changeLibrary(ctx, verbRemoved, false,
 				func(ctx context.Context, c *client.Client, report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
 					value, _ := field.Of(field.Source).Read(source)
 					refs := a.removeRefs(ctx, c, arguments)
@@ -345,12 +322,9 @@ func (a *app) syncCommand() *cobra.Command {
 	}{}
 	is := a.changesLibrary(files, changeSchemas)
 	command := a.newCommand("sync [PATH…]", "Update the local library from its files",
-		is, func(ctx context.Context, arguments []string) error {
-			paths, err := a.absolute(arguments)
-			if err != nil {
-				return err
-			}
-			sync := func(verb string) error {
+		is, func(ctx context.Context, arguments []string) {
+			paths := a.absolute(arguments)
+			sync := func(verb string) {
 				request := wire.SyncRequest{Paths: paths, Meaning: options.Meaning}
 				switch {
 				case verb == verbWatched:
@@ -358,63 +332,51 @@ func (a *app) syncCommand() *cobra.Command {
 				case options.Check:
 					request.Check = wire.CheckFull
 				}
-				return a.changeLibrary(ctx, verb, false, asking(request))
+				a.changeLibrary(ctx, verb, false, asking(request))
 			}
 			if options.Watch {
-				return a.syncForever(ctx, paths, sync)
+				a.syncForever(ctx, paths, sync)
+			} else {
+				sync(verbSynced)
 			}
-			return sync(verbSynced)
 		})
 	bindFlags(command.Flags(), &options)
 	return command
 }
 
 // syncForever synchronises, and again whenever something changes below what was added, until ctx ends.
-func (a *app) syncForever(ctx context.Context, paths []string, sync func(verb string) error) error {
+func (a *app) syncForever(ctx context.Context, paths []string, sync func(verb string)) {
 	roots := paths
 	if len(roots) == 0 {
-		var err error
-		if roots, err = a.libraryRoots(ctx); err != nil {
-			return err
-		}
+		roots = a.libraryRoots(ctx)
 	}
 	w, err := watchFolders(roots)
 	if err != nil {
-		return fail(ExitGeneral,
-			"Watch fewer folders (quarry sync --watch PATH), or run quarry sync periodically", "%w", err)
+		guard.Abort(fail(ExitGeneral,
+			"Watch fewer folders (quarry sync --watch PATH), or run quarry sync periodically", "%w", err))
 	}
 	defer w.close()
 	for verb := verbSynced; ; verb = verbWatched {
-		if err := sync(verb); err != nil {
-			return err
-		}
+		sync(verb)
 		if verb == verbSynced {
 			a.say("Watching %s. Stop with Ctrl-C.", text.Count(w.count, "folder"))
 		}
-		if err := a.waitForChange(ctx, w); err != nil {
-			return err
-		}
+		a.waitForChange(ctx, w)
 	}
 }
 
 // waitForChange has the library open meanwhile, so that vectors are made in the background.
-func (a *app) waitForChange(ctx context.Context, w *folderWatch) error {
-	if err := a.makeVectors(); err != nil {
-		return err
-	}
-	return a.with(ctx, a.openLibrary(false), func(ctx context.Context, _ *client.Client) error {
-		return w.wait(ctx, quietPeriod)
-	})
+func (a *app) waitForChange(ctx context.Context, w *folderWatch) {
+	a.makeVectors()
+	a.with(ctx, a.openLibrary(false),
+		func(ctx context.Context, _ *client.Client) { guard.Check(w.wait(ctx, quietPeriod)) })
 }
 
 // libraryRoots lists what was added to the local library.
-func (a *app) libraryRoots(ctx context.Context) (roots []string, err error) {
-	err = a.with(ctx, a.openLibrary(false), func(ctx context.Context, c *client.Client) error {
-		status, err := c.LibraryStatus(ctx)
-		if err == nil {
-			roots = exslices.CastFunc(status.Roots, func(root wire.LibraryRoot) string { return root.Path })
-		}
-		return err
+func (a *app) libraryRoots(ctx context.Context) (roots []string) {
+	a.with(ctx, a.openLibrary(false), func(ctx context.Context, c *client.Client) {
+		roots = exslices.CastFunc(guard.Must(c.LibraryStatus(ctx)).Roots,
+			func(root wire.LibraryRoot) string { return root.Path })
 	})
-	return roots, err
+	return roots
 }

@@ -16,6 +16,7 @@ import (
 	"quarry/client"
 	"quarry/client/field"
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/internal/text"
 	"quarry/theme"
 	"quarry/ui/target"
@@ -34,11 +35,10 @@ func (a *app) listingCommands() []*cobra.Command {
 
 // listing returns a command that lists something of the target.
 func (a *app) listing(use, short string, is traits,
-	show func(ctx context.Context, c *client.Client, choice target.Choice, arguments []string) error) *cobra.Command {
-	return a.targetCommand(use, short, is, func(ctx context.Context, choice target.Choice, arguments []string) error {
-		return a.with(ctx, a.onTarget(choice), func(ctx context.Context, c *client.Client) error {
-			return show(ctx, c, choice, arguments)
-		})
+	show func(ctx context.Context, c *client.Client, choice target.Choice, arguments []string)) *cobra.Command {
+	return a.targetCommand(use, short, is, func(ctx context.Context, choice target.Choice, arguments []string) {
+		a.with(ctx, a.onTarget(choice),
+			func(ctx context.Context, c *client.Client) { show(ctx, c, choice, arguments) })
 	})
 }
 
@@ -87,18 +87,19 @@ type sourceRow struct {
 }
 
 // printList prints rows as JSON or as a table. For people, none says that there are no rows.
-func printList[T any](a *app, kind string, found []T, none string, t table, cells func(T) []string) error {
-	if a.wantsJSON() {
-		return a.printAnswer(kind, rowsAnswer(found))
-	}
-	if len(found) == 0 {
+func printList[T any](a *app, kind string, found []T, none string, t table, cells func(T) []string) {
+	switch {
+	case a.wantsJSON():
+		a.printAnswer(kind, rowsAnswer(found))
+		return
+	case len(found) == 0:
 		a.say("%s", none)
-		return nil
+		return
 	}
 	t.style, t.width = a.style, a.io.columns()
 	t.rows = exslices.CastFunc(found, cells)
 	t.dropEmpty()
-	return a.show(t.String())
+	a.show(t.String())
 }
 
 // countOf returns a count; nil if the server does not count.
@@ -116,13 +117,9 @@ func countCell(count *int) string {
 	return strconv.Itoa(*count)
 }
 
-func (a *app) printAgents(ctx context.Context, c *client.Client, choice target.Choice, _ []string) error {
-	personas, err := c.Personas(ctx)
-	if err != nil {
-		return err
-	}
+func (a *app) printAgents(ctx context.Context, c *client.Client, choice target.Choice, _ []string) {
 	var found []agentRow
-	for _, persona := range personas {
+	for _, persona := range guard.Must(c.Personas(ctx)) {
 		if !persona.IsListed {
 			continue
 		}
@@ -130,15 +127,12 @@ func (a *app) printAgents(ctx context.Context, c *client.Client, choice target.C
 		found = append(found, agentRow{persona.ID, persona.Name, persona.Description, false, true, sets,
 			persona.KnowledgeSources, choice.Profile})
 	}
-	return printList(a, "agents", found, "No agents available.", table{header: []string{"ID", "NAME", "DESCRIPTION"}},
+	printList(a, "agents", found, "No agents available.", table{header: []string{"ID", "NAME", "DESCRIPTION"}},
 		func(r agentRow) []string { return []string{strconv.Itoa(r.ID), r.Name, r.Description} })
 }
 
-func (a *app) printSets(ctx context.Context, c *client.Client, choice target.Choice, _ []string) error {
-	sets, err := c.DocumentSets(ctx)
-	if err != nil {
-		return err
-	}
+func (a *app) printSets(ctx context.Context, c *client.Client, choice target.Choice, _ []string) {
+	sets := guard.Must(c.DocumentSets(ctx))
 	counts := c.Counts(ctx, field.Set)
 	var found []setRow
 	for i, set := range sets {
@@ -150,7 +144,7 @@ func (a *app) printSets(ctx context.Context, c *client.Client, choice target.Cho
 		found = append(found, setRow{set.ID, set.Name, text.OrEmpty(set.Description), sources,
 			countOf(counts, set.Name), set.IsPublic, choice.Profile})
 	}
-	return printList(a, "document-sets", found, "No document sets. Create one: quarry add PATH --set NAME",
+	printList(a, "document-sets", found, "No document sets. Create one: quarry add PATH --set NAME",
 		table{header: []string{"NAME", "DOCUMENTS", "SOURCES", "DESCRIPTION"}, optional: 1, right: 1},
 		func(r setRow) []string {
 			return []string{r.Name, countCell(r.Documents), strings.Join(r.Sources, ", "), r.Description}
@@ -179,21 +173,16 @@ func (a *app) tagsCommand() *cobra.Command {
 	var limit int
 	is := traits{class: reads, guests: true, arguments: cobra.NoFileCompletions, json: prints([]tagRow{})}
 	command := a.listing("tags [PREFIX]", "List the tags that can be searched", is,
-		func(ctx context.Context, c *client.Client, choice target.Choice, arguments []string) error {
-			return a.printTags(ctx, c, choice, strings.Join(arguments, ""), limit)
+		func(ctx context.Context, c *client.Client, choice target.Choice, arguments []string) {
+			a.printTags(ctx, c, choice, strings.Join(arguments, ""), limit)
 		})
 	command.Flags().IntVarP(&limit, "limit", "n", defaultTags, "number of tags (`N`), 1 to 1000")
 	return command
 }
 
-func (a *app) printTags(ctx context.Context, c *client.Client, choice target.Choice, prefix string, limit int) error {
-	if err := checkRange("limit", limit, 1, mostTags); err != nil {
-		return err
-	}
-	tags, err := c.ValidTags(ctx, prefix, limit)
-	if err != nil {
-		return err
-	}
+func (a *app) printTags(ctx context.Context, c *client.Client, choice target.Choice, prefix string, limit int) {
+	guard.Check(checkRange("limit", limit, 1, mostTags))
+	tags := guard.Must(c.ValidTags(ctx, prefix, limit))
 	counts := tagCounts(ctx, c, tags)
 	slices.SortStableFunc(tags, func(a, b wire.SourceTag) int {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value),
@@ -210,7 +199,7 @@ func (a *app) printTags(ctx context.Context, c *client.Client, choice target.Cho
 	if len(found) >= limit && !a.wantsJSON() {
 		a.note("showing the first %d tags; give a prefix or raise --limit", limit)
 	}
-	return printList(a, "tags", found, "No tags.",
+	printList(a, "tags", found, "No tags.",
 		table{header: []string{"TAG", "DOCUMENTS", "SOURCE"}, optional: 1, right: 1},
 		func(r tagRow) []string { return []string{r.Key + "=" + r.Value, countCell(r.Documents), r.Source} })
 }
@@ -239,11 +228,8 @@ func tagCounts(ctx context.Context, c *client.Client, tags []wire.SourceTag) map
 	return counts
 }
 
-func (a *app) printSources(ctx context.Context, c *client.Client, choice target.Choice, _ []string) error {
-	list, err := c.Sources(ctx)
-	if err != nil {
-		return err
-	}
+func (a *app) printSources(ctx context.Context, c *client.Client, choice target.Choice, _ []string) {
+	list := guard.Must(c.Sources(ctx))
 	if list.Origin == "" {
 		list.Origin = client.ListedByNothing
 		list.Values = client.OfferedSources()
@@ -257,7 +243,7 @@ func (a *app) printSources(ctx context.Context, c *client.Client, choice target.
 	if note := listingNote(list.Origin); note != "" && (!a.wantsJSON() || list.Origin != client.ListedForAll) {
 		a.note("%s", note)
 	}
-	return printList(a, "sources", found, "No sources. Add files: quarry add PATH",
+	printList(a, "sources", found, "No sources. Add files: quarry add PATH",
 		table{header: []string{"SOURCE", "NAME", "DOCUMENTS", "DESCRIPTION"}, optional: 2, right: 2}, sourceRow.cells)
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/internal/text"
 )
 
@@ -24,14 +25,14 @@ type movedEvent struct {
 func (a *app) migrateCommand() *cobra.Command {
 	var request wire.MigrateRequest
 	command := a.newCommand("migrate --to ENGINE", "Copy the local library to another engine or database",
-		a.changesLibrary(nil, migrateSchemas), func(ctx context.Context, _ []string) error {
+		a.changesLibrary(nil, migrateSchemas), func(ctx context.Context, _ []string) {
 			if request.To == "" {
-				return usage("Use --to weaviate or --to postgres.", "missing flag --to")
+				guard.Abort(usage("Use --to weaviate or --to postgres.", "missing flag --to"))
 			}
 			if !slices.Contains(wire.Engines(), request.To) {
-				return usage("Use --to weaviate or --to postgres.", "unknown engine %q in --to", request.To)
+				guard.Abort(usage("Use --to weaviate or --to postgres.", "unknown engine %q in --to", request.To))
 			}
-			return a.changeLibrary(ctx, verbMoved, false, asking(request))
+			a.changeLibrary(ctx, verbMoved, false, asking(request))
 		})
 	flags := command.Flags()
 	flags.StringVar(&request.To, "to", "",
@@ -41,16 +42,17 @@ func (a *app) migrateCommand() *cobra.Command {
 }
 
 // finishMove prints what was copied, and how well the copy answers.
-func (p *progress) finishMove(done wire.LibraryEvent) error {
+func (p *progress) finishMove(done wire.LibraryEvent) {
 	moved := wire.Migration{}
 	if done.Migrated != nil {
 		moved = *done.Migrated
 	}
 	if p.json {
 		p.writeLast(movedEvent{done.Type, done.Added, done.Updated, done.Removed, moved})
-		return p.err
+		guard.Check(p.err)
+	} else {
+		p.app.print(movedText(done, moved))
 	}
-	return p.app.print(movedText(done, moved))
 }
 
 func movedText(done wire.LibraryEvent, moved wire.Migration) string {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"quarry/internal/guard"
 	"quarry/internal/text"
 )
 
@@ -199,36 +200,28 @@ func largest(low, high int, limit bound, render func(int) (string, error)) (best
 }
 
 // printAnswer prints an answer as JSON, cut to the run's limit. kind names the copy's file.
-func (a *app) printAnswer(kind string, value answer) error {
+func (a *app) printAnswer(kind string, value answer) {
 	value.indent = a.indents()
 	if len(a.shape.fields) > 0 {
 		every := value.value
-		if _, err := a.shape.picked(every(whole())); err != nil {
-			return err
-		}
+		guard.Must(a.shape.picked(every(whole())))
 		value.value = func(c cut) any {
 			picked, _ := a.shape.picked(every(c)) // fewer rows of the same fields
 			return picked
 		}
 	}
 	if a.shape.isText() {
-		shaped, err := a.runShape(value.value(whole()))
-		if err != nil {
-			return err
-		}
-		return a.printLines(kind, "txt", shaped)
+		a.printLines(kind, "txt", guard.Must(a.runShape(value.value(whole()))))
+		return
 	}
-	return a.printResults(kind, "json", value)
+	a.printResults(kind, "json", value)
 }
 
 // printResults prints an answer, cut to whole results, then to the beginning of the first one. In text the path of the
 // copy is left out where it takes the place of the results.
-func (a *app) printResults(kind, extension string, value answer) error {
-	encoded, err := value.encode(whole())
-	if err != nil {
-		return err
-	}
-	return a.printCut(kind, extension, encoded, func(limit bound, path *string) (string, error) {
+func (a *app) printResults(kind, extension string, value answer) {
+	encoded := guard.Must(value.encode(whole()))
+	a.printCut(kind, extension, encoded, func(limit bound, path *string) (string, error) {
 		note := truncation{TotalBytes: len(encoded), FullResponsePath: path, Hint: cutHint(path, limit)}
 		if extension != "json" && 4*limit.measure(copyNote(path)) > limit.most {
 			note.FullResponsePath = nil
@@ -238,8 +231,8 @@ func (a *app) printResults(kind, extension string, value answer) error {
 }
 
 // printPlain prints text that is no JSON, cut at a character's boundary. Its last line then says so.
-func (a *app) printPlain(kind, extension, plain string) error {
-	return a.printCut(kind, extension, plain, func(limit bound, path *string) (string, error) {
+func (a *app) printPlain(kind, extension, plain string) {
+	a.printCut(kind, extension, plain, func(limit bound, path *string) (string, error) {
 		return limit.clip(ansi.Strip(plain), cutLines(plain, path)...), nil
 	})
 }
@@ -251,8 +244,8 @@ func cutLines(plain string, path *string) []string {
 }
 
 // printLines prints lines of which each is whole by itself, and drops lines from the end to fit.
-func (a *app) printLines(kind, extension, lines string) error {
-	return a.printCut(kind, extension, lines, func(limit bound, _ *string) (string, error) {
+func (a *app) printLines(kind, extension, lines string) {
+	a.printCut(kind, extension, lines, func(limit bound, _ *string) (string, error) {
 		return limit.lines(lines), nil
 	})
 }
@@ -260,20 +253,18 @@ func (a *app) printLines(kind, extension, lines string) error {
 // printCut prints output. Where that is larger than the run's limit, shorten makes what is printed; path is that of the
 // complete copy, nil for none.
 func (a *app) printCut(kind, extension, whole string,
-	shorten func(limit bound, path *string) (string, error)) error {
+	shorten func(limit bound, path *string) (string, error)) {
 	defer a.removeOldCopies()
 	limit := a.limit()
 	if !limit.isSet() || limit.fits(whole) {
-		return a.show(whole)
+		a.show(whole)
+		return
 	}
 	var path *string
 	if !limit.inTokens { // a budget is a wish: what fits is the answer
 		path = a.keepCopy(kind, extension, whole)
 	}
-	short, err := shorten(limit, path)
-	if err != nil {
-		return err
-	}
+	short := guard.Must(shorten(limit, path))
 	switch {
 	case limit.inTokens:
 	case path == nil:
@@ -281,7 +272,7 @@ func (a *app) printCut(kind, extension, whole string,
 	default:
 		a.say("response truncated (%d bytes total); full response: %s", len(whole), *path)
 	}
-	return a.show(short)
+	a.show(short)
 }
 
 // remedy says how to print everything.
@@ -328,7 +319,7 @@ func (c *cutEvents) print(event any, needed bool) error {
 		c.held = ""
 	}
 	c.size += c.limit.measure(line)
-	return c.app.print(line)
+	return c.app.write(line)
 }
 
 // end prints what fits after all, or says on standard error that events were left out.
@@ -339,32 +330,29 @@ func (c *cutEvents) end() error {
 		}
 		return nil
 	}
-	return c.app.print(c.held)
+	return c.app.write(c.held)
 }
 
 // printJSON prints a value that is never cut.
-func (a *app) printJSON(value any) (err error) {
+func (a *app) printJSON(value any) {
 	if len(a.shape.fields) > 0 {
-		if value, err = a.shape.picked(value); err != nil {
-			return err
-		}
+		value = guard.Must(a.shape.picked(value))
 	}
-	encoded, err := a.encode(value, a.indents())
-	if err != nil {
-		return err
-	}
-	return a.print(encoded)
+	a.print(guard.Must(a.encode(value, a.indents())))
 }
 
 // printOr prints a value with --json, else the text about it.
-func (a *app) printOr(value any, text string) error {
+func (a *app) printOr(value any, text string) {
 	if a.flags.JSON {
-		return a.printJSON(value)
+		a.printJSON(value)
+	} else {
+		a.print(text)
 	}
-	return a.print(text)
 }
 
-func (a *app) print(output string) error {
+func (a *app) print(output string) { guard.Check(a.write(output)) }
+
+func (a *app) write(output string) error {
 	if _, err := io.WriteString(a.out, output); err != nil {
 		return fmt.Errorf("print the answer: %w", err)
 	}
@@ -404,10 +392,11 @@ func (a *app) pager() string {
 }
 
 // show prints what a person reads: through their pager on a terminal, else as it is.
-func (a *app) show(output string) error {
+func (a *app) show(output string) {
 	pager := a.pager()
 	if pager == "" {
-		return a.print(output)
+		a.print(output)
+		return
 	}
 	command := ShellCommand(pager)
 	command.Stdin, command.Stdout, command.Stderr = strings.NewReader(output), a.io.Out, a.io.Err
@@ -420,9 +409,8 @@ func (a *app) show(output string) error {
 	}
 	a.waits.Store(true) // the terminal is the pager's
 	err := command.Run()
-	if err == nil || errors.Is(err, errOutputClosed) {
-		return nil
+	if err != nil && !errors.Is(err, errOutputClosed) {
+		a.note("the pager %s failed: %v", pager, err) // whatever it has shown of them, the results are not lost
+		a.print(output)
 	}
-	a.note("the pager %s failed: %v", pager, err) // whatever it has shown of them, the results are not lost
-	return a.print(output)
 }

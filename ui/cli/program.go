@@ -1,5 +1,6 @@
 // Package cli is the command line: every command reads its flags, asks the client and prints. Results go to standard
-// output and nothing else does; progress, notes and errors go to standard error.
+// output and nothing else does; progress, notes and errors go to standard error. A command, and what it alone calls,
+// aborts with its error, see guard.Abort.
 package cli
 
 import (

@@ -17,6 +17,7 @@ import (
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/config"
+	"quarry/internal/guard"
 	"quarry/internal/text"
 )
 
@@ -243,21 +244,23 @@ func (p *progress) clear() {
 }
 
 // finish prints what was skipped and what changed. searched is the profile of the next search, if not empty.
-func (p *progress) finish(done wire.LibraryEvent, searched string) error {
+func (p *progress) finish(done wire.LibraryEvent, searched string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.over = true
 	p.clear()
 	if p.verb == verbWatched && done.Added+done.Updated+done.Removed+done.Damaged == 0 {
-		return nil
+		return
 	}
 	if p.verb == verbMoved {
-		return p.finishMove(done)
+		p.finishMove(done)
+		return
 	}
 	if p.json {
 		p.writeLast(doneEvent{wire.LibraryDone, done.Added, done.Updated, done.Removed, done.Unchanged, done.Skipped,
 			done.Repaired, done.Damaged, done.LeftOut, p.verb == verbDryRun, searched})
-		return p.err
+		guard.Check(p.err)
+		return
 	}
 	for _, line := range slices.Concat(p.listLines(), damageLines(p.damage)) {
 		p.app.say("%s", line)
@@ -284,9 +287,10 @@ func (p *progress) finish(done wire.LibraryEvent, searched string) error {
 			text.Count(indexing.Total-indexing.Done, "change"), text.Sentence(indexing.Reason), indexedLater)
 	}
 	if p.verb == verbDryRun {
-		return p.app.print(p.dryRunText(done))
+		p.app.print(p.dryRunText(done))
+	} else {
+		p.app.print(done.Outcome("added", "updated", "removed") + "\n")
 	}
-	return p.app.print(done.Outcome("added", "updated", "removed") + "\n")
 }
 
 // began reports whether something is stored.
@@ -444,7 +448,7 @@ func damageFailure(found []jsonDamage) error {
 }
 
 // checkLibrary checks the library that a session works on. What is derived is repaired, unless nothing may be changed.
-func (a *app) checkLibrary(ctx context.Context, c *client.Client) (*jsonCheck, error) {
+func (a *app) checkLibrary(ctx context.Context, c *client.Client) *jsonCheck {
 	check := &jsonCheck{Found: []jsonDamage{}}
 	p := a.newProgress(verbChecked)
 	p.json = false // the answer is the JSON
@@ -461,6 +465,7 @@ func (a *app) checkLibrary(ctx context.Context, c *client.Client) (*jsonCheck, e
 			p.event(event)
 		})
 	p.clear()
+	guard.Check(err)
 	check.Repaired, check.Damaged = done.Repaired, done.Damaged
-	return check, err
+	return check
 }

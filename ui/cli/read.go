@@ -14,6 +14,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/internal/text"
 	"quarry/ui/passage"
 	"quarry/ui/target"
@@ -36,30 +37,23 @@ func (a *app) readCommand() *cobra.Command {
 	is := traits{class: reads, guests: true, arguments: files,
 		json: prints(readOutput{}, outlineOutput{}, readsOutput{})}
 	command := a.targetCommand("read REF…", "Print passages or whole documents", is,
-		func(ctx context.Context, choice target.Choice, arguments []string) (err error) {
-			if options.lines, err = parseLines(options.Lines); err != nil {
-				return err
-			}
-			return a.read(ctx, choice, arguments, options)
+		func(ctx context.Context, choice target.Choice, arguments []string) {
+			options.lines = guard.Must(parseLines(options.Lines))
+			a.read(ctx, choice, arguments, options)
 		})
 	bindFlags(command.Flags(), &options)
 	return command
 }
 
-func (a *app) read(ctx context.Context, choice target.Choice, arguments []string, options readOptions) error {
-	if err := a.checkReferences(arguments, options); err != nil {
-		return err
-	}
-	references, err := a.references(arguments, options.From)
-	if err != nil {
-		return err
-	}
+func (a *app) read(ctx context.Context, choice target.Choice, arguments []string, options readOptions) {
+	a.checkReferences(arguments, options)
+	references := a.references(arguments, options.From)
 	var found readings
 	for _, r := range references {
 		one, err := a.readOne(ctx, a.choiceOf(r, choice), r.ref, options)
 		if err != nil {
 			if err = readError(r.written, err); len(references) == 1 || client.KindOf(err) == client.Canceled {
-				return err
+				guard.Abort(err)
 			}
 			a.note("%s", text.OneLine(err.Error()))
 			one = &reading{err: err}
@@ -68,23 +62,25 @@ func (a *app) read(ctx context.Context, choice target.Choice, arguments []string
 		found = append(found, one)
 	}
 	if !slices.ContainsFunc(found, func(r *reading) bool { return r.err == nil }) {
-		return found[0].err
+		guard.Abort(found[0].err)
 	}
 	switch {
 	case a.flags.JSON:
-		return a.printAnswer("read", found.answer())
+		a.printAnswer("read", found.answer())
 	case a.io.OutTTY:
-		return a.show(strings.Join(exslices.CastFunc(found, a.readingText), "\n"))
+		a.show(strings.Join(exslices.CastFunc(found, a.readingText), "\n"))
+	default:
+		a.printReadings(exslices.CastFunc(found, (*reading).markdown), found, options)
 	}
-	return a.printReadings(exslices.CastFunc(found, (*reading).markdown), found, options)
 }
 
-func (a *app) printReadings(texts []string, found readings, options readOptions) error {
+func (a *app) printReadings(texts []string, found readings, options readOptions) {
 	whole := strings.Join(texts, "\n")
 	if len(found) == 1 && options.Around == 0 {
-		return a.printPlain("read", "md", whole)
+		a.printPlain("read", "md", whole)
+		return
 	}
-	return a.printCut("read", "md", whole, func(limit bound, path *string) (string, error) {
+	a.printCut("read", "md", whole, func(limit bound, path *string) (string, error) {
 		last := cutLines(whole, path)
 		if len(found) == 1 {
 			return found[0].cutAround(whole, limit, last), nil
@@ -141,17 +137,17 @@ func (r *reading) cutAround(whole string, limit bound, lastLines []string) strin
 	return kept
 }
 
-func (a *app) checkReferences(arguments []string, options readOptions) error {
-	switch example := "Example: quarry read 'DOCUMENT_ID#N' --around 2"; {
-	case len(arguments) == 0:
-		return usage(example, "missing argument REF")
-	case slices.ContainsFunc(arguments, func(argument string) bool { return strings.TrimSpace(argument) == "" }):
-		return usage(example, "argument REF is empty")
-	case len(arguments) > maxReferences:
-		return usage("Give fewer, or read them one after the other.", "too many references: %d, the limit is %d",
-			len(arguments), maxReferences)
+func (a *app) checkReferences(arguments []string, options readOptions) {
+	const example = "Example: quarry read 'DOCUMENT_ID#N' --around 2"
+	if len(arguments) == 0 {
+		guard.Abort(usage(example, "missing argument REF"))
 	}
-	return checkRange("around", options.Around, 0, maxAround)
+	notEmpty(example, "argument REF is empty", arguments)
+	if len(arguments) > maxReferences {
+		guard.Abort(usage("Give fewer, or read them one after the other.", "too many references: %d, the limit is %d",
+			len(arguments), maxReferences))
+	}
+	guard.Check(checkRange("around", options.Around, 0, maxAround))
 }
 
 // readError names the reference in an error; what a person wrote wrong stays as it is.
@@ -169,11 +165,12 @@ func (a *app) readOne(ctx context.Context, choice target.Choice, ref string,
 		return nil, fail(ExitNotAvailable, "Open the link of the result.",
 			"Slack cannot show the text around a message")
 	}
-	err = a.with(ctx, a.onTarget(choice), func(ctx context.Context, c *client.Client) (err error) {
-		stop := a.busy("Reading…")
-		defer stop()
-		found, err = a.fetchReading(ctx, c, ref, options)
-		return err
+	err = guard.Ended(func() {
+		a.with(ctx, a.onTarget(choice), func(ctx context.Context, c *client.Client) {
+			stop := a.busy("Reading…")
+			defer stop()
+			found = a.fetchReading(ctx, c, ref, options)
+		})
 	})
 	if err != nil {
 		return nil, err

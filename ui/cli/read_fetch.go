@@ -11,6 +11,7 @@ import (
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/config"
+	"quarry/internal/guard"
 	"quarry/internal/text"
 )
 
@@ -34,81 +35,64 @@ type reading struct {
 }
 
 // fetchReading gets what the options name of a document.
-func (a *app) fetchReading(ctx context.Context, c *client.Client, ref string, options readOptions) (*reading, error) {
-	at, err := a.locate(ctx, c, ref)
-	if err != nil {
-		return nil, err
-	}
+func (a *app) fetchReading(ctx context.Context, c *client.Client, ref string, options readOptions) *reading {
+	at := a.locate(ctx, c, ref)
 	switch {
 	case options.Outline:
-		return &reading{document: at.Document, outline: true}, nil
+		return &reading{document: at.Document, outline: true}
 	case options.Section != "" || at.fragment != "" && !at.IsPart:
 		return a.fetchSection(ctx, c, at, options.Section)
 	case options.lines != nil:
-		found, err := wholeDocument(ctx, c, at.Document.ID)
-		if err != nil {
-			return nil, err
-		}
-		return found.within(*options.lines)
+		return wholeDocument(ctx, c, at.Document.ID).within(*options.lines)
 	case at.IsPart:
-		found, err := a.fetchPassages(ctx, c, at, options.Around)
-		if err == nil {
-			found.cited[0], found.cited[1] = client.CitedLines(ref)
-		}
-		return found, err
+		found := a.fetchPassages(ctx, c, at, options.Around)
+		found.cited[0], found.cited[1] = client.CitedLines(ref)
+		return found
 	case options.Around > 0:
-		return nil, usage("Omit --around, or give the reference of a passage (DOCUMENT_ID#N).",
-			"--around requires a passage; %q is a document", ref)
+		guard.Abort(usage("Omit --around, or give the reference of a passage (DOCUMENT_ID#N).",
+			"--around requires a passage; %q is a document", ref))
 	}
 	return wholeDocument(ctx, c, at.Document.ID)
 }
 
-func (a *app) fetchPassages(ctx context.Context, c *client.Client, at located, around int) (*reading, error) {
-	from, to := max(0, at.First-around), at.Last+around
-	found, err := fetchChunks(ctx, c, at.Document.ID, from, to)
-	if err != nil {
-		return nil, err
-	}
+func (a *app) fetchPassages(ctx context.Context, c *client.Client, at located, around int) *reading {
+	found := fetchChunks(ctx, c, at.Document.ID, max(0, at.First-around), at.Last+around)
 	if len(found.chunks) == 0 || at.First >= found.document.ChunkCount {
-		return nil, fail(ExitNotAvailable,
+		guard.Abort(fail(ExitNotAvailable,
 			"Read the whole document: quarry read "+config.ShellQuote(at.Document.ID)+a.targetFlags(),
-			"the document has %s; there is no number %d", text.Count(found.document.ChunkCount, "passage"), at.First)
+			"the document has %s; there is no number %d", text.Count(found.document.ChunkCount, "passage"), at.First))
 	}
 	found.named = [2]int{at.First, at.Last}
-	return found, nil
+	return found
 }
 
-func wholeDocument(ctx context.Context, c *client.Client, id string) (*reading, error) {
-	found, err := fetchChunks(ctx, c, id, 0, -1)
-	if err == nil {
-		found.whole = true
-	}
-	return found, err
+func wholeDocument(ctx context.Context, c *client.Client, id string) *reading {
+	found := fetchChunks(ctx, c, id, 0, -1)
+	found.whole = true
+	return found
 }
 
 // fetchChunks reads chunks first to last of a document, both included; a negative last is the end.
-func fetchChunks(ctx context.Context, c *client.Client, id string, first, last int) (*reading, error) {
+func fetchChunks(ctx context.Context, c *client.Client, id string, first, last int) *reading {
 	found, size := &reading{}, 0
 	for more, err := range c.ChunkRange(ctx, id, first, last, "") {
-		if err != nil {
-			return nil, err
-		}
+		guard.Check(err)
 		found.document = more.Document
 		for _, chunk := range more.Chunks {
 			size += len(chunk.Content)
 		}
 		if size > maxDocumentBytes {
-			return nil, fail(ExitNotAvailable, "Read a part of it: quarry read 'DOCUMENT_ID#N' --around 20",
-				"the document is larger than 64 MiB")
+			guard.Abort(fail(ExitNotAvailable, "Read a part of it: quarry read 'DOCUMENT_ID#N' --around 20",
+				"the document is larger than 64 MiB"))
 		}
 		found.chunks = append(found.chunks, more.Chunks...)
 	}
-	return found, nil
+	return found
 }
 
 // fetchSection reads the text below a heading, up to the next one that is not deeper. A link whose fragment names no
 // heading means the whole document.
-func (a *app) fetchSection(ctx context.Context, c *client.Client, at located, name string) (*reading, error) {
+func (a *app) fetchSection(ctx context.Context, c *client.Client, at located, name string) *reading {
 	outline := at.Document.Outline
 	index := headingIndex(outline, name, at.fragment)
 	switch {
@@ -118,7 +102,7 @@ func (a *app) fetchSection(ctx context.Context, c *client.Client, at located, na
 		headings := exslices.CastFunc(outline, func(h wire.OutlineHeading) string { return text.OneLine(h.Text) })
 		do := wire.Hint(name, "See: quarry read "+config.ShellQuote(at.Document.ID)+" --outline"+a.targetFlags(),
 			headings)
-		return nil, usage(do, "the document has no section %q", name)
+		guard.Abort(usage(do, "the document has no section %q", name))
 	}
 	heading, end, stop := outline[index], at.Document.ChunkCount-1, ""
 	for _, next := range outline[index+1:] {
@@ -127,12 +111,11 @@ func (a *app) fetchSection(ctx context.Context, c *client.Client, at located, na
 			break
 		}
 	}
-	found, err := fetchChunks(ctx, c, at.Document.ID, heading.ChunkInd, end)
-	if err != nil || len(found.chunks) == 0 {
-		return found, err
+	found := fetchChunks(ctx, c, at.Document.ID, heading.ChunkInd, end)
+	if len(found.chunks) > 0 {
+		found.trimSection(heading.Text, stop)
 	}
-	found.trimSection(heading.Text, stop)
-	return found, nil
+	return found
 }
 
 // headingIndex finds a heading by its text, or by the fragment of a link: without case, spaces and punctuation, the
@@ -222,7 +205,7 @@ func parseLines(written string) (*lineRange, error) {
 
 // within keeps lines of a document: those of its file where the server knows them, else those of its text as read
 // prints it.
-func (r *reading) within(lines lineRange) (*reading, error) {
+func (r *reading) within(lines lineRange) *reading {
 	next, last := 1, 0
 	var shown lineRange
 	var kept []wire.Chunk
@@ -252,9 +235,9 @@ func (r *reading) within(lines lineRange) (*reading, error) {
 		kept = append(kept, chunk)
 	}
 	if len(kept) == 0 {
-		return nil, usage("Give lines of the document.", "the document has %s", text.Count(last, "line"))
+		guard.Abort(usage("Give lines of the document.", "the document has %s", text.Count(last, "line")))
 	}
 	r.whole = r.whole && len(kept) == len(r.chunks) && lines.first <= 1 && lines.last >= last
 	r.chunks, r.lines = kept, &shown
-	return r, nil
+	return r
 }

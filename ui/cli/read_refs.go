@@ -16,6 +16,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/internal/text"
 	"quarry/ui/target"
 )
@@ -28,30 +29,20 @@ type reference struct {
 }
 
 // references reads the arguments: citation numbers of a saved search if there is one, else what was printed or pasted.
-func (a *app) references(arguments []string, from string) (found []reference, err error) {
+func (a *app) references(arguments []string, from string) []reference {
 	if from == "" {
-		return exslices.CastFunc(arguments, func(typed string) reference { return reference{typed, typed, ""} }), nil
+		return exslices.CastFunc(arguments, func(typed string) reference { return reference{typed, typed, ""} })
 	}
 	var numbers []int
 	for _, argument := range arguments {
 		number, err := strconv.Atoi(strings.Trim(argument, "[]"))
 		if err != nil || number < 1 {
-			return nil, usage("Give a citation number, like 2.", "%q is not a citation number", argument)
+			guard.Abort(usage("Give a citation number, like 2.", "%q is not a citation number", argument))
 		}
 		numbers = append(numbers, number)
 	}
-	results, err := a.savedResults(from)
-	if err != nil {
-		return nil, err
-	}
-	for _, number := range numbers {
-		one, err := refOf(results, number)
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, one)
-	}
-	return found, nil
+	results := a.savedResults(from)
+	return exslices.CastFunc(numbers, func(number int) reference { return guard.Must(refOf(results, number)) })
 }
 
 // refOf finds the reference of a citation number in a saved search, and where it was found.
@@ -112,10 +103,9 @@ type located struct {
 }
 
 // locate finds what an argument means. The error is that of the first spelling.
-func (a *app) locate(ctx context.Context, c *client.Client, argument string) (located, error) {
+func (a *app) locate(ctx context.Context, c *client.Client, argument string) located {
 	refs, fragment := a.spellings(argument)
-	found, err := c.Find(ctx, refs)
-	return located{found, fragment}, err
+	return located{guard.Must(c.Find(ctx, refs)), fragment}
 }
 
 const maxSavedSearch = 64 << 20 // bytes
@@ -150,17 +140,13 @@ func withoutID(result savedResult) error {
 	return fail(ExitNotAvailable, do, "this server does not send document ids")
 }
 
-func (a *app) savedResults(path string) ([]savedResult, error) {
-	content, err := a.readFlagFile("from", path, maxSavedSearch)
+func (a *app) savedResults(path string) []savedResult {
+	results, err := decodeSaved(bytes.NewReader(a.readFlagFile("from", path, maxSavedSearch)))
 	if err != nil {
-		return nil, err
+		guard.Abort(usage("Save one: quarry search QUERY --json > FILE", "--from %s is not a saved search: %v",
+			path, err))
 	}
-	results, err := decodeSaved(bytes.NewReader(content))
-	if err != nil {
-		return nil, usage("Save one: quarry search QUERY --json > FILE", "--from %s is not a saved search: %v",
-			path, err)
-	}
-	return results, nil
+	return results
 }
 
 // decodeSaved reads one JSON value after the other.

@@ -16,6 +16,7 @@ import (
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/config"
+	"quarry/internal/guard"
 	"quarry/internal/text"
 	"quarry/ui/target"
 )
@@ -92,14 +93,14 @@ func (a *app) root() *cobra.Command {
 		RunE: func(command *cobra.Command, arguments []string) error {
 			switch {
 			case a.flags.Version:
-				return a.printVersion(command.Context(), nil)
+				a.printVersion(command.Context(), nil)
 			case a.flags.Pick:
-				return a.pick(command, arguments, options)
+				a.pick(command, arguments, options)
 			case command.Flags().Changed("output"):
 				return usage("Add --pick, or choose the output of a search by --format.",
 					"--output works with --pick only")
 			case a.explores(command, arguments):
-				return a.explore(command, arguments, options)
+				a.explore(command, arguments, options)
 			case len(arguments) == 0 && command.ArgsLenAtDash() < 0 && !hasSearchFlags(command):
 				if a.flags.Plain {
 					defer a.note("--plain needs a terminal for input and output: without one, quarry QUERY prints " +
@@ -107,9 +108,11 @@ func (a *app) root() *cobra.Command {
 				}
 				return command.Help()
 			case len(arguments) == 0:
-				return a.search(command.Context(), nil, options)
+				a.search(command.Context(), nil, options)
+			default:
+				a.bareQuery(command, arguments, options)
 			}
-			return a.bareQuery(command, arguments, options)
+			return nil
 		},
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
@@ -128,7 +131,7 @@ func (a *app) root() *cobra.Command {
 	})
 	root.SetHelpCommand(a.helpCommand())
 	root.SetHelpFunc(func(command *cobra.Command, _ []string) {
-		_ = a.print(a.helpText(command)) // a closed pipe is all that can fail
+		a.print(a.helpText(command))
 	})
 	a.describe(root, traits{class: reads, guests: true, arguments: cobra.NoFileCompletions})
 	root.AddCommand(slices.Concat(a.searchCommands(), a.listingCommands(), a.libraryCommands(), a.agentCommands(),
@@ -174,9 +177,7 @@ func (a *app) begin(command *cobra.Command) error {
 		return usage("Give a number of tokens, or omit the flag.", "--budget must be greater than 0")
 	}
 	for _, check := range []func(*cobra.Command) error{a.refuseToGuest, emptyFlag, exclusiveFlags, a.readShape} {
-		if err := check(command); err != nil {
-			return err
-		}
+		guard.Check(check(command))
 	}
 	a.noteWarnings(command)
 	return nil
@@ -336,14 +337,12 @@ func (a *app) givenLimit() bound {
 }
 
 // bareQuery searches for words that follow no command.
-func (a *app) bareQuery(command *cobra.Command, words []string, options *searchOptions) error {
+func (a *app) bareQuery(command *cobra.Command, words []string, options *searchOptions) {
 	if !a.io.interactive() {
-		if err := a.refuseCommandWord(command, words, options); err != nil {
-			return err
-		}
+		guard.Check(a.refuseCommandWord(command, words, options))
 	}
 	a.noteNearCommand(command, words)
-	return a.search(command.Context(), []string{strings.Join(words, " ")}, options)
+	a.search(command.Context(), []string{strings.Join(words, " ")}, options)
 }
 
 // noteNearCommand notes that words may have been meant as a command.

@@ -15,6 +15,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/theme"
 	"quarry/ui/target"
 )
@@ -125,7 +126,8 @@ func TestFinishedQueriesArePrintedWhenOthersAreInterrupted(t *testing.T) {
 		{query: plannedQuery{text: "quick query"}, response: &wire.SearchResponse{}},
 		{query: plannedQuery{text: "slow query"}, err: &client.Error{Kind: client.Canceled}},
 	}
-	if err := a.printSearch(outcomes, formatJSON, &searchOptions{}, target.Choice{}); !errors.Is(err, errInterrupted) {
+	err := guard.Ended(func() { a.printSearch(outcomes, formatJSON, &searchOptions{}, target.Choice{}) })
+	if !errors.Is(err, errInterrupted) {
 		t.Errorf("the run ends with %v", err)
 	}
 	if !strings.Contains(out.String(), `"query":"quick query"`) || !strings.Contains(out.String(), `"results":[]`) {

@@ -15,6 +15,7 @@ import (
 	"go.mau.fi/util/exslices"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/ui/state"
 )
 
@@ -40,21 +41,23 @@ func (a *app) offerSchemas(command *cobra.Command, words []string,
 }
 
 // printSchema prints the JSON Schema of an output, or lists the outputs.
-func (a *app) printSchema(_ context.Context, words []string) error {
+func (a *app) printSchema(_ context.Context, words []string) {
 	all := a.outputs(a.command.Root())
 	if len(words) == 0 {
 		rows := exslices.CastFunc(all, func(o output) schemaRow { return schemaRow{o.name, o.command} })
-		return printList(a, "schemas", rows, "", table{header: []string{"NAME", "COMMAND"}},
+		printList(a, "schemas", rows, "", table{header: []string{"NAME", "COMMAND"}},
 			func(r schemaRow) []string { return []string{r.Name, r.Command} })
+		return
 	}
 	name := strings.Join(strings.Fields(strings.Join(words, " ")), "-") // also of a quoted command
 	for _, o := range all {
 		if o.name == name {
-			return a.printJSON(o.schema())
+			a.printJSON(o.schema())
+			return
 		}
 	}
-	return unknownValue("schema", name, "quarry schema",
-		exslices.CastFunc(all, func(o output) string { return o.name }))
+	guard.Abort(unknownValue("schema", name, "quarry schema",
+		exslices.CastFunc(all, func(o output) string { return o.name })))
 }
 
 // output is JSON that a command prints.
@@ -102,9 +105,8 @@ func prints(values ...any) func() []*jsonschema.Schema {
 // changeSchemas describe the lines of the commands that change the library.
 func changeSchemas() []*jsonschema.Schema {
 	return eventSchemas(doneEvent{}, wire.LibraryProgress, wire.LibrarySkipped, wire.LibraryLeftOut,
-		wire.LibraryAssumed,
-		wire.LibraryTaken, wire.LibraryFormat, wire.LibraryEmbedding, wire.LibraryIndexing, wire.LibraryChecking,
-		wire.LibraryRepaired, wire.LibraryDamaged)
+		wire.LibraryAssumed, wire.LibraryTaken, wire.LibraryFormat, wire.LibraryEmbedding, wire.LibraryIndexing,
+		wire.LibraryChecking, wire.LibraryRepaired, wire.LibraryDamaged)
 }
 
 func migrateSchemas() []*jsonschema.Schema {

@@ -83,14 +83,14 @@ func (a *app) searchCommand() *cobra.Command {
 	is := traits{class: reads, guests: true, arguments: cobra.NoFileCompletions,
 		json: prints(searchOutput{}, searchesOutput{})}
 	command := a.newCommand("search QUERY…", "Search and print ranked, cited passages", is,
-		func(ctx context.Context, arguments []string) error {
+		func(ctx context.Context, arguments []string) {
 			arguments = a.joinGuestWords(arguments)
 			if len(arguments) > 1 && !slices.Contains(arguments, "-") &&
 				!strings.ContainsAny(strings.Join(arguments, ""), " \t\n") {
 				a.note("each argument is a separate query; to search for all words at once, quote them: %q",
 					strings.Join(arguments, " "))
 			}
-			return a.search(ctx, arguments, options)
+			a.search(ctx, arguments, options)
 		})
 	a.searchFlags(command, options)
 	a.savedFlags(command, options)
@@ -127,64 +127,46 @@ func (a *app) searchRequest(options *searchOptions) target.Request {
 }
 
 // search runs queries and prints what came back.
-func (a *app) search(ctx context.Context, queries []string, options *searchOptions) error {
-	choice, err := a.decide(a.searchRequest(options))
-	if err != nil {
-		return err
-	}
-	format, err := a.searchFormat(options)
-	if err != nil {
-		return err
-	}
-	saved, err := a.findSaved(queries, options, choice)
-	if err != nil {
-		return err
-	}
-	plan, err := a.planSearches(queries, options, choice, saved)
-	if err != nil {
-		return err
-	}
-	return a.with(ctx, a.onTarget(choice), func(ctx context.Context, c *client.Client) error {
-		checks, err := a.checkFilters(ctx, c, plan, choice)
-		if err != nil {
-			return err
-		}
+func (a *app) search(ctx context.Context, queries []string, options *searchOptions) {
+	choice := guard.Must(a.decide(a.searchRequest(options)))
+	format := guard.Must(a.searchFormat(options))
+	saved := a.findSaved(queries, options, choice)
+	plan := a.planSearches(queries, options, choice, saved)
+	a.with(ctx, a.onTarget(choice), func(ctx context.Context, c *client.Client) {
+		checks := a.checkFilters(ctx, c, plan, choice)
 		stop := a.busy("Searching…")
 		outcomes := runSearches(ctx, c, plan, options.Raw)
 		stop()
 		checks.annotate(ctx, outcomes)
 		if !options.onlyNew {
-			return a.printSearch(outcomes, format, options, choice)
+			a.printSearch(outcomes, format, options, choice)
+			return
 		}
 		a.flags.MaxOutput = 0 // what is cut would be remembered as seen
 		found := saved.keepNew(&outcomes[0])
-		if err := a.printSearch(outcomes, format, options, choice); err != nil {
-			return err
-		}
-		return a.markSeen(ctx, saved, found)
+		a.printSearch(outcomes, format, options, choice)
+		a.markSeen(ctx, saved, found)
 	})
 }
 
 // planSearches plans the given queries, those of standard input, what the filters of the flags leave, or a saved
 // search.
 func (a *app) planSearches(queries []string, options *searchOptions, choice target.Choice,
-	saved *savedQuery) (plan []plannedQuery, err error) {
+	saved *savedQuery) []plannedQuery {
 	switch {
 	case saved != nil:
 		queries = []string{saved.Query}
 	case len(queries) == 0 && options.narrows():
 		queries = []string{""}
 	default:
-		if queries, err = a.gatherQueries(queries); err != nil {
-			return nil, err
-		}
+		queries = a.gatherQueries(queries)
 	}
-	plan, err = a.planSearch(queries, options, choice)
-	if saved != nil && err == nil && plan[0].request.NumResults == nil {
+	plan := a.planSearch(queries, options, choice)
+	if saved != nil && plan[0].request.NumResults == nil {
 		wanted := savedResults
 		plan[0].request.NumResults = &wanted
 	}
-	return plan, err
+	return plan
 }
 
 // searchFormat decides what is printed.
@@ -209,33 +191,26 @@ func (a *app) searchFormat(options *searchOptions) (string, error) {
 }
 
 // gatherQueries reads queries from standard input where "-" stands for them, and checks them.
-func (a *app) gatherQueries(arguments []string) ([]string, error) {
+func (a *app) gatherQueries(arguments []string) []string {
 	queries, at := arguments, slices.Index(arguments, "-")
 	if at >= 0 {
-		lines, err := readQueries(a.io.In)
-		if err != nil {
-			return nil, err
-		}
-		queries = slices.Concat(arguments[:at], lines, arguments[at+1:])
+		queries = slices.Concat(arguments[:at], readQueries(a.io.In), arguments[at+1:])
 	}
 	switch {
 	case at >= 0 && slices.Contains(arguments[at+1:], "-"):
-		return nil, usage("Give - once.", "standard input can be read only once")
+		guard.Abort(usage("Give - once.", "standard input can be read only once"))
 	case len(queries) == 0:
-		return nil, usage(`Example: quarry search "how do we roll back a deploy"`, "missing argument QUERY")
+		guard.Abort(usage(`Example: quarry search "how do we roll back a deploy"`, "missing argument QUERY"))
 	case at >= 0 && len(queries) > maxPipedQueries:
-		return nil, usage("Search in several runs.", "too many queries: the limit is %d", maxPipedQueries)
+		guard.Abort(usage("Search in several runs.", "too many queries: the limit is %d", maxPipedQueries))
 	case at < 0 && len(queries) > maxQueries:
-		return nil, usage("Quote words that belong to one query, or give up to 100 queries, a line each: quarry "+
-			"search - < FILE",
-			"too many queries: %d, the limit is %d", len(queries), maxQueries)
+		guard.Abort(usage("Quote words that belong to one query, or give up to 100 queries, a line each: quarry "+
+			"search - < FILE", "too many queries: %d, the limit is %d", len(queries), maxQueries))
 	}
 	for _, query := range queries {
-		if err := checkQuery(query); err != nil {
-			return nil, err
-		}
+		guard.Check(checkQuery(query))
 	}
-	return queries, nil
+	return queries
 }
 
 func checkQuery(query string) error {
@@ -251,19 +226,16 @@ func checkQuery(query string) error {
 }
 
 // readQueries reads one query a line, up to a bound.
-func readQueries(from io.Reader) ([]string, error) {
+func readQueries(from io.Reader) (queries []string) {
 	const most = (maxPipedQueries + 1) * 4 * (wire.MaxQueryRunes + 1) // bytes: beyond, one is too many or too long
 	lines, err := io.ReadAll(io.LimitReader(from, most))
-	if err != nil {
-		return nil, fmt.Errorf("read queries from standard input: %w", err)
-	}
-	var queries []string
+	guard.While("read queries from standard input", err)
 	for line := range strings.Lines(string(lines)) {
 		if line = strings.TrimSpace(line); line != "" {
 			queries = append(queries, line)
 		}
 	}
-	return queries, nil
+	return queries
 }
 
 // outcome is what one query came to: an answer or an error.
@@ -308,46 +280,44 @@ func runSearches(ctx context.Context, c *client.Client, plan []plannedQuery, raw
 }
 
 // printSearch prints what finished. One query's error is the run's; of several, only when none finished.
-func (a *app) printSearch(outcomes []outcome, format string, options *searchOptions, choice target.Choice) error {
+func (a *app) printSearch(outcomes []outcome, format string, options *searchOptions, choice target.Choice) {
 	failed := slices.DeleteFunc(slices.Clone(outcomes), func(o outcome) bool { return o.err == nil })
 	isCanceled := func(o outcome) bool { return client.KindOf(o.err) == client.Canceled }
 	if len(failed) == len(outcomes) {
 		for _, o := range slices.DeleteFunc(failed[1:], isCanceled) {
 			a.note("%q: %s", o.query.text, text.OneLine(o.err.Error()))
 		}
-		return failed[0].err
+		guard.Abort(failed[0].err)
 	}
-	if err := a.printOutcomes(outcomes, format, options, choice); err != nil {
-		return err
-	}
+	a.printOutcomes(outcomes, format, options, choice)
 	if slices.ContainsFunc(failed, isCanceled) {
-		return errInterrupted
+		guard.Abort(errInterrupted)
 	}
 	for _, o := range failed {
 		a.note("%q failed: %s", o.query.text, text.OneLine(o.err.Error()))
 	}
-	return nil
 }
 
-func (a *app) printOutcomes(outcomes []outcome, format string, options *searchOptions, choice target.Choice) error {
-	if options.Raw {
-		return a.printRaw(outcomes)
+func (a *app) printOutcomes(outcomes []outcome, format string, options *searchOptions, choice target.Choice) {
+	if format != formatJSON {
+		a.printNotes(outcomes)
 	}
-	if format == formatJSON {
-		return a.printAnswer("search", searchAnswer(outcomes, options.Explain, a.shape))
+	switch {
+	case options.Raw:
+		a.printRaw(outcomes)
+	case format == formatJSON:
+		a.printAnswer("search", searchAnswer(outcomes, options.Explain, a.shape))
+	case format == formatNDJSON:
+		a.printAnswer("search", ndjsonAnswer(outcomes, options.Explain, a.shape))
+	case format == formatTSV:
+		a.printLines("search", "tsv", tsvLines(outcomes))
+	case format == formatMD:
+		a.printResults("search", "md", markdownAnswer(outcomes))
+	case format == formatAgent:
+		a.printResults("search", "txt", a.agentAnswer(outcomes, choice))
+	default:
+		a.printPlain("search", "txt", a.searchText(outcomes, options.Explain, choice))
 	}
-	a.printNotes(outcomes)
-	switch format {
-	case formatNDJSON:
-		return a.printAnswer("search", ndjsonAnswer(outcomes, options.Explain, a.shape))
-	case formatTSV:
-		return a.printLines("search", "tsv", tsvLines(outcomes))
-	case formatMD:
-		return a.printResults("search", "md", markdownAnswer(outcomes))
-	case formatAgent:
-		return a.printResults("search", "txt", a.agentAnswer(outcomes, choice))
-	}
-	return a.printPlain("search", "txt", a.searchText(outcomes, options.Explain, choice))
 }
 
 // printNotes says on standard error, once each, what JSON says in the answer.

@@ -162,16 +162,17 @@ func clampError(err error) string {
 }
 
 // printRaw prints what the servers answered. It is never cut.
-func (a *app) printRaw(outcomes []outcome) error {
+func (a *app) printRaw(outcomes []outcome) {
 	if len(outcomes) == 1 {
-		return a.printJSON(outcomes[0].raw)
+		a.printJSON(outcomes[0].raw)
+		return
 	}
 	type search struct {
 		Query    string          `json:"query"`
 		Error    string          `json:"error,omitempty"`
 		Response json.RawMessage `json:"response,omitempty"`
 	}
-	return a.printJSON(map[string][]search{"searches": exslices.CastFunc(outcomes, func(o outcome) search {
+	a.printJSON(map[string][]search{"searches": exslices.CastFunc(outcomes, func(o outcome) search {
 		if o.err != nil {
 			return search{Query: o.query.text, Error: clampError(o.err)}
 		}

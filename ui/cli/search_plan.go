@@ -33,29 +33,20 @@ const maxHistory = 1 << 20 // bytes
 // planSearch checks every value and merges the filters inside the queries with those of the flags. Values of one field
 // are combined; of two dates, the flag wins.
 func (a *app) planSearch(queries []string, options *searchOptions,
-	choice target.Choice) (plan []plannedQuery, err error) {
-	flags, err := a.flagRequest(options)
-	if err != nil {
-		return nil, err
-	}
+	choice target.Choice) (plan []plannedQuery) {
+	flags := a.flagRequest(options)
 	for _, query := range queries {
 		parsed := client.ParseQuery(query, a.now())
 		if !parsed.Searches() && !parsed.Browses() && !options.narrows() {
-			if err := requireWords(parsed, query); err != nil {
-				return nil, err
-			}
+			guard.Check(requireWords(parsed, query))
 		}
-		planned, err := a.planQuery(parsed, query, flags, options, choice)
-		if err != nil {
-			return nil, err
-		}
-		plan = append(plan, planned)
+		plan = append(plan, a.planQuery(parsed, query, flags, options, choice))
 	}
-	return plan, nil
+	return plan
 }
 
 // flagRequest makes the part of a request that the flags determine.
-func (a *app) flagRequest(options *searchOptions) (wire.SearchRequest, error) {
+func (a *app) flagRequest(options *searchOptions) wire.SearchRequest {
 	request := wire.SearchRequest{
 		SkipQueryExpansion: options.NoExpansion, SkipDocumentSelection: options.NoSelection, Explain: options.Explain,
 	}
@@ -66,31 +57,24 @@ func (a *app) flagRequest(options *searchOptions) (wire.SearchRequest, error) {
 		}
 		for _, value := range values {
 			if !row.Request(&request.Filters).Add(value) {
-				return request, usage(row.Flag.Example, "--%s %q %s", row.Flag.Name, value, row.Flag.Invalid)
+				guard.Abort(usage(row.Flag.Example, "--%s %q %s", row.Flag.Name, value, row.Flag.Invalid))
 			}
 		}
 	}
 	if options.given("limit") {
-		if err := checkRange("limit", options.Limit, 1, wire.MaxNumResults); err != nil {
-			return request, err
-		}
+		guard.Check(checkRange("limit", options.Limit, 1, wire.MaxNumResults))
 		request.NumResults = &options.Limit
 	}
-	if err := flagList(&request, options); err != nil {
-		return request, err
-	}
+	guard.Check(flagList(&request, options))
 	if options.given("agent-id") {
 		if options.agentID < 0 {
-			return request, usage("See: quarry agents", "--agent-id %d is not the number of an agent", options.agentID)
+			guard.Abort(usage("See: quarry agents", "--agent-id %d is not the number of an agent", options.agentID))
 		}
 		request.PersonaID = &options.agentID
 	}
-	if err := a.flagDates(&request, options); err != nil {
-		return request, err
-	}
-	var err error
-	request.MessageHistory, err = a.readHistory(options.History)
-	return request, err
+	a.flagDates(&request, options)
+	request.MessageHistory = a.readHistory(options.History)
+	return request
 }
 
 // flagList reads the order and the beginning of a list. Its pages are found by words alone, as a model would choose
@@ -115,46 +99,39 @@ func checkRange(flag string, n, low, high int) error {
 	return nil
 }
 
-func (a *app) flagDates(request *wire.SearchRequest, options *searchOptions) (err error) {
-	if request.TimeCutoff, _, err = parseDate("--since", options.Since, a.now().Location()); err != nil {
-		return err
-	}
-	if _, request.TimeUntil, err = parseDate("--until", options.Until, a.now().Location()); err != nil {
-		return err
-	}
+func (a *app) flagDates(request *wire.SearchRequest, options *searchOptions) {
+	request.TimeCutoff, _ = parseDate("--since", options.Since, a.now().Location())
+	_, request.TimeUntil = parseDate("--until", options.Until, a.now().Location())
 	if options.given("days") {
-		if err := checkRange("days", options.Days, 1, wire.MaxTimeCutoffDays); err != nil {
-			return err
-		}
+		guard.Check(checkRange("days", options.Days, 1, wire.MaxTimeCutoffDays))
 		request.TimeCutoff = &wire.Time{Time: a.now().UTC().AddDate(0, 0, -options.Days)}
 	}
-	return checkDates(*request)
+	checkDates(*request)
 }
 
-func checkDates(request wire.SearchRequest) error {
+func checkDates(request wire.SearchRequest) {
 	if request.TimeCutoff != nil && request.TimeUntil != nil && request.TimeUntil.Before(request.TimeCutoff.Time) {
-		return usage("Swap the dates, or omit one.", "the start date %s is after the end date %s",
-			request.TimeCutoff.Format(time.DateOnly), request.TimeUntil.Format(time.DateOnly))
+		guard.Abort(usage("Swap the dates, or omit one.", "the start date %s is after the end date %s",
+			request.TimeCutoff.Format(time.DateOnly), request.TimeUntil.Format(time.DateOnly)))
 	}
-	return nil
 }
 
 // parseDate reads the date of a flag, its first and its last moment; nil if the flag was not given.
-func parseDate(flag, date string, zone *time.Location) (first, last *wire.Time, err error) {
+func parseDate(flag, date string, zone *time.Location) (first, last *wire.Time) {
 	if date == "" {
-		return nil, nil, nil
+		return nil, nil
 	}
 	from, to, ok := client.ParseDate(date, zone)
 	if !ok {
-		return nil, nil, usage("Use a date like 2026-01-31, 2026-01 or 2026, or a time like 2026-01-31T08:00:00Z.",
-			"%s %q is not a date", flag, date)
+		guard.Abort(usage("Use a date like 2026-01-31, 2026-01 or 2026, or a time like 2026-01-31T08:00:00Z.",
+			"%s %q is not a date", flag, date))
 	}
-	return &wire.Time{Time: from}, &wire.Time{Time: to}, nil
+	return &wire.Time{Time: from}, &wire.Time{Time: to}
 }
 
 // planQuery merges a query's own filters with those of the flags.
 func (a *app) planQuery(parsed client.Query, text string, flags wire.SearchRequest, options *searchOptions,
-	choice target.Choice) (plannedQuery, error) {
+	choice target.Choice) plannedQuery {
 	planned := plannedQuery{text: text, words: passage.Words(parsed), request: parsed.Request()}
 	for _, filter := range parsed.Unread {
 		a.note("`%s` is not a valid filter; searched as text", filter)
@@ -169,12 +146,10 @@ func (a *app) planQuery(parsed client.Query, text string, flags wire.SearchReque
 	request.SkipDocumentSelection, request.Explain = flags.SkipDocumentSelection, flags.Explain
 	request.NumResults, request.Sort, request.Offset = flags.NumResults, flags.Sort, flags.Offset
 	request.Browse = !parsed.Searches()
-	if err := checkDates(*request); err != nil {
-		return planned, err
-	}
+	checkDates(*request)
 	a.planAgent(&planned, parsed.Agent, flags, options, choice)
 	request.MessageHistory = withQuestion(flags.MessageHistory, request.Query)
-	return planned, nil
+	return planned
 }
 
 // planAgent takes the agent of the flags, else of the query, else of the profile.
@@ -205,32 +180,27 @@ func (a *app) flagWins(name string, flag, query *wire.Time) *wire.Time {
 }
 
 // readHistory reads the earlier messages of a conversation; none without a path.
-func (a *app) readHistory(path string) ([]wire.Message, error) {
+func (a *app) readHistory(path string) (messages []wire.Message) {
 	if path == "" {
-		return nil, nil
+		return nil
 	}
-	const do = `Write a list like [{"message":"…","message_type":"user"}].`
-	content, err := a.readFlagFile("history", path, maxHistory)
-	if err != nil {
-		return nil, err
-	}
-	var messages []wire.Message
-	if err := wire.Unmarshal(content, &messages); err != nil {
-		return nil, usage(do, "--history %s is not a JSON list of messages", path)
+	if wire.Unmarshal(a.readFlagFile("history", path, maxHistory), &messages) != nil {
+		guard.Abort(usage(`Write a list like [{"message":"…","message_type":"user"}].`,
+			"--history %s is not a JSON list of messages", path))
 	}
 	types := []string{"system", "user", "assistant", "tool_call_response", "user_reminder"}
 	for i, message := range messages {
 		if !slices.Contains(types, message.Type) {
-			return nil, usage("Use one of "+strings.Join(types, ", ")+".",
-				"--history %s: message %d has the type %q", path, i+1, message.Type)
+			guard.Abort(usage("Use one of "+strings.Join(types, ", ")+".",
+				"--history %s: message %d has the type %q", path, i+1, message.Type))
 		}
 	}
-	return messages, nil
+	return messages
 }
 
 // readFlagFile reads the file that a flag names, or standard input for "-", if it has at most limit bytes.
-func (a *app) readFlagFile(flag, path string, limit int64) (content []byte, err error) {
-	from := a.io.In
+func (a *app) readFlagFile(flag, path string, limit int64) (content []byte) {
+	from, err := a.io.In, error(nil)
 	if path != "-" {
 		file, failed := os.Open(a.io.path(path))
 		from, err = file, failed
@@ -241,11 +211,11 @@ func (a *app) readFlagFile(flag, path string, limit int64) (content []byte, err 
 	}
 	switch {
 	case err != nil:
-		return nil, usage("Check the path.", "--%s: %w", flag, err)
+		guard.Abort(usage("Check the path.", "--%s: %w", flag, err))
 	case int64(len(content)) > limit:
-		return nil, usage("Give a smaller file.", "--%s: %s is larger than %s", flag, path, text.Size(limit))
+		guard.Abort(usage("Give a smaller file.", "--%s: %s is larger than %s", flag, path, text.Size(limit)))
 	}
-	return content, nil
+	return content
 }
 
 // withQuestion ends a conversation with the question, as the server expects it.
@@ -280,32 +250,27 @@ type filterCheck struct {
 // checkFilters refuses what the server surely does not have, and names the nearest that it has. A source that exists
 // somewhere, though not on this server, is searched: the list is fetched during the search, and annotate adds a note.
 func (a *app) checkFilters(ctx context.Context, c *client.Client, plan []plannedQuery,
-	choice target.Choice) (_ *filterCheck, err error) {
+	choice target.Choice) *filterCheck {
 	for i, query := range plan { // a number that was given is left to the server
-		if plan[i].request.PersonaID, err = c.ResolveAgent(ctx, "", query.agent); err != nil {
-			return nil, err
-		}
+		plan[i].request.PersonaID = guard.Must(c.ResolveAgent(ctx, "", query.agent))
 	}
 	if len(choice.Beside()) > 0 { // another profile may have what this server lacks
-		return &filterCheck{}, nil
+		return &filterCheck{}
 	}
 	for _, row := range field.All() {
-		if row.ID == field.Source {
-			continue
-		}
-		if err := checkValues(ctx, c, row, wanted(plan, row)); err != nil {
-			return nil, err
+		if row.ID != field.Source {
+			guard.Check(checkValues(ctx, c, row, wanted(plan, row)))
 		}
 	}
 	return checkSources(ctx, c, plan)
 }
 
-func checkSources(ctx context.Context, c *client.Client, plan []plannedQuery) (*filterCheck, error) {
+func checkSources(ctx context.Context, c *client.Client, plan []plannedQuery) *filterCheck {
 	check := &filterCheck{wanted: exslices.CastFunc(plan,
 		func(query plannedQuery) []string { return query.request.Sources })}
 	given := wanted(plan, field.Of(field.Source))
 	if len(given) == 0 {
-		return check, nil
+		return check
 	}
 	check.sources = make(chan client.SourceList, 1)
 	isKnown := func(source string) bool {
@@ -316,20 +281,20 @@ func checkSources(ctx context.Context, c *client.Client, plan []plannedQuery) (*
 	if len(strange) == 0 {
 		guard.Go(func() { check.sources <- c.ListSources(ctx) },
 			func(error) { check.sources <- client.SourceList{} }) // no list: the server decides
-		return check, nil
+		return check
 	}
 	list := c.ListSources(ctx)
 	check.sources <- list
 	if len(list.Values) == 0 {
-		return check, nil
+		return check
 	}
 	known := client.OfferedSources()
 	for _, source := range strange { // no known source; maybe one of the server's own
 		if !slices.Contains(list.Values, source) {
-			return nil, unknownIn(field.Of(field.Source), source, list.Values, known)
+			guard.Abort(unknownIn(field.Of(field.Source), source, list.Values, known))
 		}
 	}
-	return check, nil
+	return check
 }
 
 // annotate adds to answers that a source is not connected, unless the server said so itself.

@@ -12,6 +12,7 @@ import (
 
 	"quarry/client"
 	"quarry/config"
+	"quarry/internal/guard"
 	"quarry/ui/target"
 )
 
@@ -21,18 +22,16 @@ func (a *app) serveCommand() *cobra.Command {
 	var flags *pflag.FlagSet
 	command := a.newCommand("serve [--ssh ADDR] [--http ADDR]",
 		"Serve the explorer over SSH and the search API over HTTP",
-		traits{class: reads}, func(ctx context.Context, _ []string) error {
+		traits{class: reads}, func(ctx context.Context, _ []string) {
 			if rate != "" {
 				limit, err := config.ParseRate(rate)
 				if err != nil {
-					return usage("Use a rate like 60/h, or 0 for no limit.", "--rate %q: %s", rate, err)
+					guard.Abort(usage("Use a rate like 60/h, or 0 for no limit.", "--rate %q: %s", rate, err))
 				}
 				options.Rate = &limit
 			}
-			if err := checkLimits(flags); err != nil {
-				return err
-			}
-			return a.serve(ctx, options)
+			guard.Check(checkLimits(flags))
+			a.serve(ctx, options)
 		})
 	flags = command.Flags()
 	flags.StringVar(&options.HTTP, "http", "",
@@ -57,26 +56,23 @@ func checkLimits(flags *pflag.FlagSet) error {
 	return nil
 }
 
-func (a *app) serve(ctx context.Context, options target.ServeOptions) error {
-	options, err := a.checkServing(options)
-	if err != nil {
-		return err
-	}
+func (a *app) serve(ctx context.Context, options target.ServeOptions) {
+	a.checkServing(&options)
 	a.waits.Store(true)
 	options.Request, options.LogJSON = a.request(), a.flags.JSON
 	options.Listening = func(at target.Listening) { a.printListening(ctx, at) }
 	if !a.flags.Quiet {
 		options.Log = a.io.Err
 	}
-	err = a.program.Serve(ctx, options)
+	err := a.program.Serve(ctx, options)
 	if unknown, ok := errors.AsType[*net.DNSError](err); ok {
-		return usage(listenRemedy, "%s is not an address of this machine: %s", unknown.Name, unknown.Err)
+		guard.Abort(usage(listenRemedy, "%s is not an address of this machine: %s", unknown.Name, unknown.Err))
 	}
-	return err
+	guard.Check(err)
 }
 
 // checkServing checks all that can be wrong about a command line.
-func (a *app) checkServing(options target.ServeOptions) (target.ServeOptions, error) {
+func (a *app) checkServing(options *target.ServeOptions) {
 	ssh := &options.SSH
 	for _, file := range []*string{&ssh.Keys, &ssh.HostKey} {
 		if *file != "" {
@@ -84,19 +80,16 @@ func (a *app) checkServing(options target.ServeOptions) (target.ServeOptions, er
 		}
 	}
 	if options.HTTP != "" || ssh.Address == "" {
-		if err := a.localOnly(); err != nil {
-			return options, err
-		}
+		guard.Check(a.localOnly())
 	}
 	switch {
 	case options.HTTP == "" && ssh.Address == "":
-		return options, usage("Example: quarry serve --http 127.0.0.1:8080", "missing flag --http or --ssh")
+		guard.Abort(usage("Example: quarry serve --http 127.0.0.1:8080", "missing flag --http or --ssh"))
 	case ssh.Address == "" &&
 		(ssh.Keys != "" || ssh.Token || ssh.Open || ssh.HostKey != "" || ssh.Limits != target.SSHLimits{}):
-		return options, usage("Example: quarry serve --ssh :2222", "missing flag --ssh")
+		guard.Abort(usage("Example: quarry serve --ssh :2222", "missing flag --ssh"))
 	}
-	err := cmp.Or(checkListenAddress("--http", &options.HTTP), checkListenAddress("--ssh", &ssh.Address))
-	return options, err
+	guard.Check(cmp.Or(checkListenAddress("--http", &options.HTTP), checkListenAddress("--ssh", &ssh.Address)))
 }
 
 // printListening prints an address and how to use it.
@@ -141,12 +134,12 @@ func checkListenAddress(flag string, address *string) error {
 // hasTokens reports whether somebody can use what is served.
 func (a *app) hasTokens(ctx context.Context) (found bool) {
 	open := func(ctx context.Context) (*client.Session, error) { return a.openAdmin(ctx, false) }
-	err := a.with(ctx, open, func(ctx context.Context, c *client.Client) error {
-		tokens, err := c.AdminTokens(ctx)
-		found = len(tokens) > 0
-		return err
+	_ = guard.Ended(func() {
+		a.with(ctx, open, func(ctx context.Context, c *client.Client) {
+			found = len(guard.Must(c.AdminTokens(ctx))) > 0
+		})
 	})
-	return err == nil && found
+	return found
 }
 
 // libraryFlag repeats --library and --tenant for a command to run next.

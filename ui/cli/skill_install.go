@@ -17,6 +17,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"go.mau.fi/util/exslices"
+
+	"quarry/internal/guard"
 )
 
 const (
@@ -70,25 +72,20 @@ func (a *app) installSkillCommand() *cobra.Command {
 	installer := skillInstaller{app: a}
 	var command *cobra.Command
 	command = a.newCommand("install-skill", "Install the skill that teaches AI agents these commands",
-		traits{class: reads, json: prints(filesOutput{})}, func(context.Context, []string) (err error) {
-			folder := "."
+		traits{class: reads, json: prints(filesOutput{})}, func(context.Context, []string) {
+			installer.folder = "."
 			if installer.Global {
-				if folder, err = a.homeFolder(); err != nil {
-					return err
-				}
+				installer.folder = guard.Must(a.homeFolder())
 			}
-			if installer.root, err = os.OpenRoot(a.io.path(folder)); err != nil {
-				return fmt.Errorf("install the skill: %w", err)
-			}
+			var err error
+			installer.root, err = os.OpenRoot(a.io.path(installer.folder))
+			guard.While("install the skill", err)
 			defer installer.root.Close()
-			installer.folder = folder
-			programs, err := chosenHarnesses(agents)
-			if err != nil {
-				return err
-			}
+			programs := guard.Must(chosenHarnesses(agents))
 			installer.text = signed(commandSkill(command.Root()))
 			err = installer.install(programs)
-			return errors.Join(err, a.printInstalled(installer.done))
+			a.printInstalled(installer.done)
+			guard.Check(err)
 		})
 	flags := command.Flags()
 	bindFlags(flags, &installer)
@@ -260,7 +257,7 @@ func (i *skillInstaller) failed(file string, err error) error {
 }
 
 // printInstalled lists what was written.
-func (a *app) printInstalled(done []installed) error {
+func (a *app) printInstalled(done []installed) {
 	var b strings.Builder
 	for _, one := range done {
 		words := map[string]string{"installed": "Installed", "updated": "Updated", "replaced": "Replaced the edited",
@@ -271,7 +268,7 @@ func (a *app) printInstalled(done []installed) error {
 		}
 		b.WriteString(printable(line) + "\n")
 	}
-	return a.printOr(filesOutput{done, schemaVersion}, b.String())
+	a.printOr(filesOutput{done, schemaVersion}, b.String())
 }
 
 const signature = "\n<!-- written by quarry, sha256 "

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"embed"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -18,6 +17,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/internal/text"
 	"quarry/ui/target"
 )
@@ -38,15 +38,11 @@ func (a *app) skillCommand() *cobra.Command {
 	var render *cobra.Command
 	render = a.listing("render", "Write a skill with the sources that this token can search",
 		traits{class: reads, json: prints(filesOutput{})}, func(ctx context.Context, c *client.Client,
-			choice target.Choice, _ []string) error {
+			choice target.Choice, _ []string) {
 			if dir == "-" && a.flags.JSON {
-				return usage("Omit --json, or give a folder.", "--dir - prints the skill, which is not JSON")
+				guard.Abort(usage("Omit --json, or give a folder.", "--dir - prints the skill, which is not JSON"))
 			}
-			snapshot, err := a.skillSnapshot(ctx, c)
-			if err != nil {
-				return err
-			}
-			return a.writeSkill(dir, snapshot.skill(render.Root(), a.targetFlags()))
+			a.writeSkill(dir, a.skillSnapshot(ctx, c).skill(render.Root(), a.targetFlags()))
 		})
 	render.Flags().StringVar(&dir, "dir", ".",
 		"write to the folder company-search of this folder (`DIR`); - prints the skill")
@@ -60,16 +56,13 @@ type skillSnapshot struct {
 	agents   []wire.Persona      // nil: the token may not list them
 }
 
-func (a *app) skillSnapshot(ctx context.Context, c *client.Client) (s skillSnapshot, err error) {
-	if s.list, err = c.Sources(ctx); err != nil {
-		return s, err
+func (a *app) skillSnapshot(ctx context.Context, c *client.Client) skillSnapshot {
+	list, examples := guard.Must(c.Sources(ctx)), skillExamples(ctx, c)
+	agents, err := c.Personas(ctx)
+	if kind := client.KindOf(err); kind != client.Auth && kind != client.NotAvailable {
+		guard.Check(err)
 	}
-	s.examples = skillExamples(ctx, c)
-	if s.agents, err = c.Personas(ctx); err != nil && client.KindOf(err) != client.Auth &&
-		client.KindOf(err) != client.NotAvailable {
-		return s, err
-	}
-	return s, nil
+	return skillSnapshot{list, examples, agents}
 }
 
 // exampleKeys are the keys of tags that name a part of a source, as people in the organization call it.
@@ -220,22 +213,20 @@ func (s skillSnapshot) agentList() string {
 }
 
 // writeSkill writes the skill to its folder below dir, and prints the path.
-func (a *app) writeSkill(dir, skill string) error {
+func (a *app) writeSkill(dir, skill string) {
 	if dir == "-" {
-		return a.printPlain("skill", "md", skill)
+		a.printPlain("skill", "md", skill)
+		return
 	}
 	folder := a.io.path(dir)
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return fmt.Errorf("write the skill: %w", err)
-	}
+	guard.While("write the skill", os.MkdirAll(folder, 0o755))
 	root, err := os.OpenRoot(folder)
-	if err != nil {
-		return fmt.Errorf("write the skill: %w", err)
-	}
+	guard.While("write the skill", err)
 	defer root.Close()
 	writer := skillInstaller{app: a, root: root, folder: dir, text: signed(skill), Force: true}
 	err = writer.write(companySkill, "installed")
-	return errors.Join(err, a.printInstalled(writer.done))
+	a.printInstalled(writer.done)
+	guard.Check(err)
 }
 
 // The skills for AI agents are made from the commands themselves, so that they describe the program that writes them.

@@ -11,6 +11,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/internal/text"
 	"quarry/ui/passage"
 	"quarry/ui/target"
@@ -36,13 +37,13 @@ func (a *app) statusCommand() *cobra.Command {
 	var check bool
 	command := a.newCommand("status", "Show where searches go and what the local library contains",
 		traits{class: reads, json: prints(statusOutput{})},
-		func(ctx context.Context, _ []string) error { return a.status(ctx, check) })
+		func(ctx context.Context, _ []string) { a.status(ctx, check) })
 	command.Flags().BoolVar(&check, "check", false, "check the whole library for damage and repair the index")
 	return command
 }
 
 // status prints what can be known, also when something cannot: then the exit code is that of the reason.
-func (a *app) status(ctx context.Context, check bool) error {
+func (a *app) status(ctx context.Context, check bool) {
 	var status statusReport
 	if status.choice, status.decideErr = a.decide(a.request()); status.decideErr != nil {
 		status.reason = a.reasonOf(status.decideErr)
@@ -50,27 +51,21 @@ func (a *app) status(ctx context.Context, check bool) error {
 	var libraryErr error
 	if status.library, status.check, libraryErr = a.libraryStatus(ctx, check); libraryErr != nil {
 		if ctx.Err() != nil {
-			return libraryErr
+			guard.Abort(libraryErr)
 		}
 		status.library.Error = a.reasonOf(libraryErr)
 	}
-	var err error
 	if a.wantsJSON() {
-		err = a.printAnswer("status", status.answer())
+		a.printAnswer("status", status.answer())
 	} else {
-		err = a.print(a.statusText(status))
+		a.print(a.statusText(status))
 	}
-	switch {
-	case err != nil:
-		return err
-	case libraryErr != nil:
-		return libraryErr
-	case status.check != nil && status.check.Damaged > 0:
-		return damageFailure(status.check.Found)
-	case a.request().Explicit():
-		return status.decideErr
+	guard.Check(libraryErr)
+	if status.check != nil && status.check.Damaged > 0 {
+		guard.Check(damageFailure(status.check.Found))
+	} else if a.request().Explicit() {
+		guard.Check(status.decideErr)
 	}
-	return nil
 }
 
 // reasonOf is what an error says to a person.
@@ -84,17 +79,13 @@ func (a *app) reasonOf(err error) string {
 // libraryStatus looks at the library without making one, and checks it first if asked to.
 func (a *app) libraryStatus(ctx context.Context, check bool) (status libraryReport, checked *jsonCheck, err error) {
 	status = libraryReport{Path: a.libraryFolder()}
-	err = a.with(ctx, a.openLibrary(false), func(ctx context.Context, c *client.Client) (err error) {
-		if check {
-			if checked, err = a.checkLibrary(ctx, c); err != nil {
-				return err
+	err = guard.Ended(func() {
+		a.with(ctx, a.openLibrary(false), func(ctx context.Context, c *client.Client) {
+			if check {
+				checked = a.checkLibrary(ctx, c)
 			}
-		}
-		found, err := c.LibraryStatus(ctx)
-		if err == nil {
-			status.Exists, status.LibraryStatus = true, *found
-		}
-		return err
+			status.LibraryStatus, status.Exists = *guard.Must(c.LibraryStatus(ctx)), true
+		})
 	})
 	if errors.Is(err, target.ErrNoLibrary) {
 		err = nil

@@ -14,6 +14,7 @@ import (
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/config"
+	"quarry/internal/guard"
 	"quarry/internal/text"
 	"quarry/ui/target"
 )
@@ -69,7 +70,7 @@ type validation struct {
 	program string // release of the quarry that answers there
 }
 
-func (a *app) validate(ctx context.Context, _ []string) error {
+func (a *app) validate(ctx context.Context, _ []string) {
 	ctx, cancel := a.deadline(a.traced(ctx))
 	defer cancel()
 	stop := a.busy("Checking…")
@@ -78,17 +79,14 @@ func (a *app) validate(ctx context.Context, _ []string) error {
 	v.run(ctx)
 	stop()
 	if errors.Is(ctx.Err(), context.Canceled) {
-		return errInterrupted
+		guard.Abort(errInterrupted)
 	}
 	failure := a.explain(v.failed)
-	if err := v.print(failure); err != nil {
-		return err
-	}
+	v.print(failure)
 	if failure != nil {
-		return &Failure{Code: failure.Code, What: "connection check failed: " + failure.What, Do: failure.Do,
-			Err: v.failed}
+		guard.Abort(&Failure{Code: failure.Code, What: "connection check failed: " + failure.What, Do: failure.Do,
+			Err: v.failed})
 	}
-	return nil
 }
 
 // run tries one step after the other until one fails.
@@ -186,7 +184,7 @@ func (v *validation) version(ctx context.Context, c *client.Client, choice targe
 }
 
 // print prints what was found; failure is why the test failed, if it did.
-func (v *validation) print(failure *Failure) error {
+func (v *validation) print(failure *Failure) {
 	code, status := ExitSuccess, "connected and authenticated"
 	if failure != nil {
 		code, status = failure.Code, "failed"
@@ -214,7 +212,7 @@ func (v *validation) print(failure *Failure) error {
 		line("May", strings.Join(v.permissions, ", "))
 	}
 	b.WriteString(v.app.stepsText(steps))
-	return v.app.printOr(validateOutput{failure == nil, code, v.config, v.server, v.release, v.email, v.owner,
+	v.app.printOr(validateOutput{failure == nil, code, v.config, v.server, v.release, v.email, v.owner,
 		v.permissions, steps, schemaVersion}, b.String())
 }
 
@@ -244,15 +242,14 @@ func (a *app) stepsText(steps []jsonStep) string {
 const versionTime = 5 * time.Second
 
 // printVersion never fails: a version is asked for when something else already did.
-func (a *app) printVersion(ctx context.Context, _ []string) error {
+func (a *app) printVersion(ctx context.Context, _ []string) {
 	server := a.serverVersion(ctx)
 	own := a.program.Version
 	if a.program.Commit != "" {
 		day, _, _ := strings.Cut(a.program.Date, "T")
 		own += " (" + strings.TrimSpace(text.Clip(a.program.Commit, 7)+" "+day) + ")"
 	}
-	return a.printOr(
-		versionOutput{a.program.Version, a.program.Commit, a.program.Date, server, schemaVersion},
+	a.printOr(versionOutput{a.program.Version, a.program.Commit, a.program.Date, server, schemaVersion},
 		fmt.Sprintf("Client version: %s\nServer version: %s\n", own, server))
 }
 
@@ -268,16 +265,14 @@ func (a *app) serverVersion(ctx context.Context) string {
 		return "unknown (not configured)"
 	}
 	found := "unknown (could not reach server)"
-	_ = a.with(ctx, a.onTarget(choice), func(ctx context.Context, c *client.Client) error { // found says that it failed
-		version, err := c.Version(ctx)
-		if err != nil {
-			return err
-		}
-		found = versionText(version)
-		if isTooOld(version, choice) {
-			a.note("the server is older than %d.0, the oldest tested version", oldestTested)
-		}
-		return nil
+	_ = guard.Ended(func() { // found says that it failed
+		a.with(ctx, a.onTarget(choice), func(ctx context.Context, c *client.Client) {
+			version := guard.Must(c.Version(ctx))
+			found = versionText(version)
+			if isTooOld(version, choice) {
+				a.note("the server is older than %d.0, the oldest tested version", oldestTested)
+			}
+		})
 	})
 	return found
 }
