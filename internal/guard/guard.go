@@ -59,8 +59,8 @@ func Call(f func() error) (failure error) {
 	return failure
 }
 
-// Abort ends the function that Ended or Call runs with an error: its steps, and what they alone call, need no checks of
-// their own. A function whose caller does something about its error returns it.
+// Abort ends the function that defers End, or that Ended or Call runs, with an error: its steps, and what they alone
+// call, need no checks of their own. A function whose caller does something about its error returns it.
 func Abort(err error) { panic(aborted{err}) }
 
 type aborted struct{ error }
@@ -85,17 +85,20 @@ func While(doing string, err error) {
 	}
 }
 
+// End is deferred: it stores the error with which the function was aborted.
+func End(err *error) {
+	switch cause := recover().(type) {
+	case nil:
+	case aborted:
+		*err = cause.error
+	default:
+		panic(cause)
+	}
+}
+
 // Ended calls f, and returns the error that it was aborted with.
 func Ended(f func()) (err error) {
-	defer func() {
-		switch cause := recover().(type) {
-		case nil:
-		case aborted:
-			err = cause.error
-		default:
-			panic(cause)
-		}
-	}()
+	defer End(&err)
 	f()
 	return nil
 }

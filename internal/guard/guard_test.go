@@ -130,3 +130,18 @@ func TestEnded(t *testing.T) {
 		t.Errorf("a panic became %v", err)
 	}
 }
+
+func TestEnd(t *testing.T) {
+	late := errors.New("too late")
+	try := func(failure error) (n int, err error) {
+		defer guard.End(&err)
+		guard.Check(failure)
+		return 7, nil
+	}
+	if n, err := try(late); n != 0 || err != late { //nolint:errorlint // the very one
+		t.Errorf("%d, %v", n, err)
+	}
+	if n, err := try(nil); n != 7 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+}

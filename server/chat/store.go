@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/server/postgres"
 	"quarry/server/sqldb"
 	"quarry/server/sqlite"
@@ -154,7 +155,7 @@ func (s *Store) insertSession(tx *sqldb.Tx, session Session) {
 // dropSessions deletes the least recently used sessions of a user beyond the bounds, but not session.
 func (s *Store) dropSessions(tx *sqldb.Tx, session Session) {
 	sessions, bytes := 0, 0
-	tx.Row(nil, []any{&sessions, &bytes}, `SELECT count(*), sum(bytes) FROM sessions
+	tx.Get([]any{&sessions, &bytes}, `SELECT count(*), sum(bytes) FROM sessions
 		WHERE user_id = ? AND tenant_id = ?`, session.UserID, s.tenant)
 	if sessions <= s.limits.sessions && bytes <= s.limits.chatBytes {
 		return
@@ -173,7 +174,7 @@ func (s *Store) addTo(tx *sqldb.Tx, session Session, question string, now time.T
 			(SELECT count(*) FROM messages WHERE session_id = sessions.id)
 		FROM sessions WHERE id = ? AND tenant_id = ?`, session.ID, s.tenant)
 	if messages+2 > s.limits.messages || bytes+len(question) > s.limits.sessionBytes {
-		tx.Fail(ErrFull)
+		guard.Abort(ErrFull)
 	}
 	tx.Exec("UPDATE sessions SET updated_at = ?, name = coalesce(nullif(name, ''), ?), bytes = bytes + ? WHERE id = ?",
 		now.UnixMicro(), FirstWords(question), len(question), session.ID)
@@ -296,7 +297,7 @@ func (s *Store) Begin(ctx context.Context, session Session, isNew bool, question
 		}
 		s.addTo(tx, session, added, now)
 		insert := func(parent int, kind, text string, files []wire.ChatFile) (id int) {
-			tx.Row(nil, []any{&id}, `INSERT INTO messages (session_id, parent_id, type, text, files, sent_at)
+			tx.Get([]any{&id}, `INSERT INTO messages (session_id, parent_id, type, text, files, sent_at)
 				VALUES (?, nullif(?, 0), ?, ?, ?, ?) RETURNING id`, session.ID, parent, kind, text,
 				sqldb.JSON{V: append([]wire.ChatFile{}, files...)}, now.UnixMicro())
 			return id

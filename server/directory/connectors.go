@@ -143,9 +143,8 @@ func (v View) addCCPair(tx tenantTx, request PairRequest) (id int, made bool) {
 		"SELECT name FROM connectors WHERE id = ? AND tenant_id = ?", request.ConnectorID, v.Tenant)
 	tx.Row(missing(KindCredential, request.CredentialID), []any{&credential},
 		"SELECT id FROM credentials WHERE id = ? AND tenant_id = ?", request.CredentialID, v.Tenant)
-	tx.Row(nil, []any{&id}, "SELECT id FROM cc_pairs WHERE connector_id = ? AND credential_id = ?",
-		request.ConnectorID, request.CredentialID)
-	if id != 0 {
+	if tx.Get([]any{&id}, "SELECT id FROM cc_pairs WHERE connector_id = ? AND credential_id = ?",
+		request.ConnectorID, request.CredentialID) {
 		return id, false
 	}
 	name = cmp.Or(request.Name, name)
@@ -178,7 +177,7 @@ func (v View) UnsyncedCCPairs() ([]CCPair, error) {
 func (d *Directory) MarkSynced(ctx context.Context, pair CCPair) (still bool, err error) {
 	err = d.open.Update(ctx, "mark connector "+pair.Name+" as synced", func(tx *sqldb.Tx) {
 		revision := 0 // another process has deleted the pair
-		tx.Row(nil, []any{&revision}, "SELECT revision FROM cc_pairs WHERE id = ?", pair.ID)
+		tx.Get([]any{&revision}, "SELECT revision FROM cc_pairs WHERE id = ?", pair.ID)
 		if still = revision == 0 || revision == pair.Revision; !still || revision == 0 {
 			return
 		}
@@ -200,9 +199,8 @@ func (d *Directory) MarkSynced(ctx context.Context, pair CCPair) (still bool, er
 func (v View) RemoveCCPair(name string) error {
 	return v.update("remove connector "+name, nil, func(tx tenantTx) {
 		id := 0
-		tx.Row(nil, []any{&id}, "SELECT id FROM cc_pairs WHERE tenant_id = ? AND name = ? AND NOT is_deleting",
-			v.Tenant, name)
-		if id != 0 {
+		if tx.Get([]any{&id}, "SELECT id FROM cc_pairs WHERE tenant_id = ? AND name = ? AND NOT is_deleting",
+			v.Tenant, name) {
 			tx.Exec("UPDATE cc_pairs SET is_deleting = TRUE, revision = revision + 1 WHERE id = ?", id)
 			return
 		}

@@ -19,6 +19,7 @@ import (
 	"go.mau.fi/util/confusable"
 	"golang.org/x/text/unicode/norm"
 
+	"quarry/internal/guard"
 	"quarry/internal/text"
 	"quarry/server/postgres"
 	"quarry/server/sqldb"
@@ -236,13 +237,13 @@ const (
 // user id. Things without an owner are not bounded.
 func (tx tenantTx) refuseMore(kind Kind, userID string, most int, query string) {
 	role, has := Role(""), 0
-	tx.Row(nil, []any{&role}, "SELECT role FROM users WHERE id = ?", userID)
-	tx.Row(nil, []any{&has}, query, userID)
+	tx.Get([]any{&role}, "SELECT role FROM users WHERE id = ?", userID)
+	tx.Get([]any{&has}, query, userID)
 	if role == RoleAdmin {
 		most *= adminFactor
 	}
 	if role != "" && has >= most {
-		tx.Fail(refuse("a user may have at most %d %ss; remove one first", most, kind))
+		guard.Abort(refuse("a user may have at most %d %ss; remove one first", most, kind))
 	}
 }
 
@@ -327,13 +328,13 @@ func invisible(r rune) bool {
 // refuseLookalike fails with an ExistsError if a name looks like one of the names that a query returns.
 func (tx tenantTx) refuseLookalike(kind Kind, name, query string, args ...any) {
 	wanted := skeletonOf(name)
-	for _, known := range tx.Texts(query, args...) {
+	for _, known := range sqldb.ColumnOf[string](tx.Source, query, args...) {
 		if known == name {
-			tx.Fail(exists(kind, name))
+			guard.Abort(exists(kind, name))
 		}
 		if wanted.looksLike(skeletonOf(known)) {
-			tx.Fail(ExistsError{Reason: fmt.Sprintf("%s looks like the %s %s that exists already", quote(name), kind,
-				quote(known))})
+			guard.Abort(ExistsError{Reason: fmt.Sprintf("%s looks like the %s %s that exists already", quote(name),
+				kind, quote(known))})
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"go.mau.fi/util/exslices"
 
+	"quarry/internal/guard"
 	"quarry/server/sqldb"
 )
 
@@ -60,7 +61,7 @@ func checkSet(set DocumentSet) error {
 
 // insertSet creates a set and returns its id; 0 if the name is in use.
 func (v View) insertSet(tx tenantTx, set DocumentSet, automatic bool) (id int) {
-	tx.Row(nil, []any{&id}, `INSERT INTO document_sets
+	tx.Get([]any{&id}, `INSERT INTO document_sets
 		(tenant_id, name, description, is_public, is_automatic, created_at)
 		SELECT id, ?, ?, ?, ?, ? FROM tenants WHERE id = ? ON CONFLICT DO NOTHING RETURNING id`,
 		set.Name, set.Description, set.Public, automatic, v.now().UnixMicro(), v.Tenant)
@@ -74,7 +75,7 @@ func (v View) CreateDocumentSet(details SetDetails) (id int, err error) {
 		tx.refuseLookalike(KindDocumentSet, details.Name, "SELECT name FROM document_sets WHERE tenant_id = ?",
 			v.Tenant)
 		if id = v.insertSet(tx, details.DocumentSet, false); id == 0 {
-			tx.Fail(missing(KindTenant, quote(v.Tenant)))
+			guard.Abort(missing(KindTenant, quote(v.Tenant)))
 		}
 		details.ID = id
 		tx.fillSet(details)
@@ -124,10 +125,9 @@ func (v View) RemoveDocumentSet(name string) error {
 	return v.update("remove document set "+name, nil, func(tx tenantTx) {
 		set, agent := DocumentSet{Name: name}, ""
 		tx.findSet(&set, missing(KindDocumentSet, quote(name)))
-		tx.Row(nil, []any{&agent}, `SELECT a.name FROM agents a JOIN agent_document_sets s ON s.agent_id = a.id
-			WHERE s.document_set_id = ? ORDER BY a.id LIMIT 1`, set.ID)
-		if agent != "" {
-			tx.Fail(refuse("agent %s searches within document set %s; remove the agent first", quote(agent),
+		if tx.Get([]any{&agent}, `SELECT a.name FROM agents a JOIN agent_document_sets s ON s.agent_id = a.id
+			WHERE s.document_set_id = ? ORDER BY a.id LIMIT 1`, set.ID) {
+			guard.Abort(refuse("agent %s searches within document set %s; remove the agent first", quote(agent),
 				quote(name)))
 		}
 		tx.markSetChanged(set.ID)

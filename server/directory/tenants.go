@@ -106,7 +106,7 @@ func (d *Directory) AddModelTokens(ctx context.Context, tenant, day string, toke
 		return sqldb.First(sums, err, nil)
 	}
 	err = d.counts.Update(ctx, "count the tokens of "+day, func(tx *sqldb.Tx) {
-		tx.Row(nil, []any{&sum}, `INSERT INTO model_tokens (tenant_id, day, tokens) VALUES (?, ?, ?)
+		tx.Get([]any{&sum}, `INSERT INTO model_tokens (tenant_id, day, tokens) VALUES (?, ?, ?)
 			ON CONFLICT (tenant_id, day) DO UPDATE SET tokens = model_tokens.tokens + excluded.tokens RETURNING tokens`,
 			tenant, day, tokens)
 	})

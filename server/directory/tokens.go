@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/server/sqldb"
 )
 
@@ -116,7 +117,7 @@ func (d *Directory) AddToken(ctx context.Context, request TokenRequest) (token T
 // insertToken stores a token without its secret, and sets its number and what is displayed of it.
 func (tx tenantTx) insertToken(userID, kind, secret string, token *Token) {
 	token.Display = secret[:12] + "****" + secret[len(secret)-4:]
-	tx.Row(nil, []any{&token.ID}, `INSERT INTO tokens (user_id, name, kind, hash, display, scopes, created_at,
+	tx.Get([]any{&token.ID}, `INSERT INTO tokens (user_id, name, kind, hash, display, scopes, created_at,
 			expires_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`, userID, token.Name, kind, hash(secret), token.Display,
 		sqldb.JSON{V: token.Scopes}, sqldb.Micros(token.CreatedAt), sqldb.Micros(token.ExpiresAt))
@@ -339,12 +340,12 @@ func (d *Directory) EnsureSandboxToken(ctx context.Context,
 	err = d.In(ctx, made.Tenant).update("ensure a sandbox token", cmp.Or(err, wrong), func(tx tenantTx) {
 		user := d.ensureUser(tx, fresh.Email, RoleBasic)
 		if !user.Active {
-			tx.Fail(refuse("user %s is deactivated", quote(user.Email)))
+			guard.Abort(refuse("user %s is deactivated", quote(user.Email)))
 		}
 		if stored := tx.sandboxToken(user.ID, sqldb.Micros(fresh.CreatedAt)); stored.sealed != nil && !request.Renew {
 			var wrong error
 			token, secret, wrong = stored.open(aead)
-			tx.Fail(wrong)
+			guard.Check(wrong)
 			return
 		}
 		token, secret, isNew = fresh, newest, true
@@ -382,7 +383,7 @@ type sealedToken struct {
 // sandboxToken returns the sandbox token of a user if it is valid.
 func (tx tenantTx) sandboxToken(userID string, now sqldb.Micros) (s sealedToken) {
 	s.userID = userID
-	tx.Row(nil, append(tokenColumns(&s.token), &s.hash, &s.sealed), `SELECT `+tokenSelection+`, t.hash, s.sealed
+	tx.Get(append(tokenColumns(&s.token), &s.hash, &s.sealed), `SELECT `+tokenSelection+`, t.hash, s.sealed
 		FROM sandbox_tokens s JOIN tokens t ON t.id = s.token_id JOIN users u ON u.id = s.user_id
 		WHERE s.user_id = ? AND NOT t.is_revoked AND t.expires_at > ?`, userID, now)
 	return s

@@ -2,7 +2,6 @@ package documents
 
 import (
 	"context"
-	"fmt"
 	"runtime"
 
 	"quarry/internal/guard"
@@ -13,7 +12,7 @@ import (
 
 // analyse returns documents as they are searched, packed, in their order, so that a search need not analyse its
 // candidates.
-func (s *Store) analyse(ctx context.Context, list []index.Document) ([][]byte, error) {
+func (s *Store) analyse(ctx context.Context, list []index.Document) [][]byte {
 	all := make([][]byte, len(list))
 	group, within := guard.NewGroup(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
@@ -33,10 +32,8 @@ func (s *Store) analyse(ctx context.Context, list []index.Document) ([][]byte, e
 			return err
 		})
 	}
-	if err := group.Wait(); err != nil {
-		return nil, fmt.Errorf("analyse the documents: %w", err)
-	}
-	return all, nil
+	guard.While("analyse the documents", group.Wait())
+	return all
 }
 
 // putAnalysed stores rows: the numbers of a document's row and of its change, and what analyse returned.
@@ -46,13 +43,14 @@ func putAnalysed(tx *sqldb.Tx, rows [][]any) {
 }
 
 // Analysed returns documents as segments, packed, by id. Those that are not stored so are missing.
-func (s *Snapshot) Analysed(ctx context.Context, ids []string) (map[string][]byte, error) {
-	return lockedTo(ctx, s, func(from *Reader) (map[string][]byte, error) {
-		return sqldb.MapOf[string, []byte](from.Source, `SELECT documents.id, body FROM documents
+func (s *Snapshot) Analysed(ctx context.Context, ids []string) (found map[string][]byte, err error) {
+	err = s.locked(ctx, func(from *Reader) {
+		found = sqldb.MapOf[string, []byte](from.Source, `SELECT documents.id, body FROM documents
 			JOIN changes ON changes.document = documents.row
 			JOIN analysed ON analysed.document = documents.row AND analysed.changed = changes.number
 			WHERE documents.id IN (SELECT value FROM json_each(?))`, sqldb.JSON{V: ids})
 	})
+	return found, err
 }
 
 // Segment opens what Analysed returned.

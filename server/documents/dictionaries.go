@@ -3,8 +3,6 @@ package documents
 import (
 	"cmp"
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 
 	"quarry/internal/guard"
@@ -37,14 +35,10 @@ func (s *Tables) readDictionary(from sqldb.Source, id uint32) ([]byte, error) {
 }
 
 // dictionaryIn reads a dictionary from one of the tables.
-func (s *Tables) dictionaryIn(from sqldb.Source, table string, id uint32) ([]byte, error) {
-	var body []byte
-	err := from.Get([]any{&body}, "SELECT body FROM "+table+" WHERE id = ?", id)
-	if errors.Is(err, sql.ErrNoRows) {
+func (s *Tables) dictionaryIn(from sqldb.Source, table string, id uint32) (body []byte, err error) {
+	defer guard.End(&err)
+	if !from.Get([]any{&body}, "SELECT body FROM "+table+" WHERE id = ?", id) {
 		return nil, fmt.Errorf("%w: a dictionary is missing", ErrPacked)
-	}
-	if err != nil {
-		return nil, err
 	}
 	if body, err = Unseal(body, dictionaryKey(id)); err != nil {
 		return nil, err
@@ -57,121 +51,106 @@ func dictionaryKey(id uint32) []byte { return fmt.Append(nil, "dictionary ", id)
 
 // prepareDictionary has texts packed with the newest dictionary, and makes it when there is none and enough text: that
 // of changes and that of stored documents. Without one, texts are packed as they are.
-func (s *Tables) prepareDictionary(ctx context.Context, changes []Change) error {
-	if !s.Packer.Undecided() {
-		return nil
+func (s *Tables) prepareDictionary(ctx context.Context, changes []Change) {
+	if !s.Packer.Undecided() || s.useDictionary(ctx) {
+		return
 	}
-	if used, err := s.useDictionary(ctx); used || err != nil {
-		return err
-	}
-	samples, err := s.samples(ctx, changes)
-	least := cmp.Or(s.Sample, sampleBytes)
-	if err != nil || samples.bytes < least {
-		return err
+	samples, least := s.samples(ctx, changes), cmp.Or(s.Sample, sampleBytes)
+	if samples.bytes < least {
+		return
 	}
 	id := newDictionaryID()
 	var made []byte
-	err = guard.Call(func() (err error) {
+	if err := guard.Call(func() (err error) {
 		made, err = samples.dictionary(id, 2*least)
 		return err
-	})
-	if err != nil {
+	}); err != nil {
 		s.Log.Debug("packing texts without a dictionary", "error", err)
 		s.Packer.useNone()
-		return nil
+		return
 	}
-	if err := s.storeDictionary(ctx, id, made); err != nil {
-		return err
-	}
-	_, err = s.useDictionary(ctx)
-	return err
+	s.storeDictionary(ctx, id, made)
+	s.useDictionary(ctx)
 }
 
 // useDictionary has texts packed with the newest dictionary that is stored; used is false if there is none.
-func (s *Tables) useDictionary(ctx context.Context) (used bool, err error) {
-	ids, err := s.dictionaryIDs(ctx)
-	for i := 0; i < len(ids) && ids[i] < firstName && err == nil; i++ {
-		err = s.Packer.use(ids[i])
-		used = used || err == nil
-	}
-	if Unreadable(err) {
-		return used, nil // checks report it
-	}
-	return used, err
+func (s *Tables) useDictionary(ctx context.Context) (used bool) {
+	_ = Damage(func() { // checks report it
+		for _, id := range s.dictionaryIDs(ctx) {
+			if id < firstName {
+				guard.Check(s.Packer.use(id))
+				used = true
+			}
+		}
+	})
+	return used
 }
 
-func (s *Tables) dictionaryIDs(ctx context.Context) ([]uint32, error) {
+func (s *Tables) dictionaryIDs(ctx context.Context) []uint32 {
 	return sqldb.ColumnOf[uint32](s.Newest(ctx),
 		"SELECT id FROM dictionaries UNION SELECT id FROM dictionary_copies ORDER BY id")
 }
 
 // storeDictionary stores a dictionary unless another process was faster.
-func (s *Tables) storeDictionary(ctx context.Context, id uint32, dictionary []byte) error {
+func (s *Tables) storeDictionary(ctx context.Context, id uint32, dictionary []byte) {
 	body, err := s.Packer.packWith(s.Packer.plain, dictionary)
-	if err != nil {
-		return err
-	}
+	guard.Check(err)
 	row := [][]any{{id, Seal(body, dictionaryKey(id))}}
-	return s.Change(ctx, func(tx *sqldb.Tx) {
+	guard.Check(s.Change(ctx, func(tx *sqldb.Tx) {
 		for _, table := range DictionaryTables() {
 			there := 0
-			if tx.Row(nil, []any{&there}, "SELECT count(*) FROM "+table+" WHERE id < ?", firstName); there == 0 {
+			if tx.Get([]any{&there}, "SELECT count(*) FROM "+table+" WHERE id < ?", firstName); there == 0 {
 				tx.Insert(table+" (id, body)", row, "")
 			}
 		}
-	})
+	}))
 }
 
 // samples returns what a dictionary can be made of: the documents of changes, and those that were stored last if these
 // are few and there are many.
-func (s *Tables) samples(ctx context.Context, changes []Change) (taken samples, err error) {
-	for i := 0; i < len(changes) && err == nil; i++ {
+func (s *Tables) samples(ctx context.Context, changes []Change) (taken samples) {
+	for i := range changes {
 		if put := changes[i].Put; put != nil {
-			err = taken.add(ctx, put)
+			taken.add(ctx, put)
 		}
 	}
-	if err != nil || taken.bytes >= cmp.Or(s.Sample, sampleBytes) {
-		return taken, err
+	if taken.bytes >= cmp.Or(s.Sample, sampleBytes) {
+		return taken
 	}
-	return taken, s.Read(ctx, func(tx sqldb.Source) error {
+	guard.Check(s.Read(ctx, func(tx sqldb.Source) {
 		from := s.Reader(tx)
-		if first, end, err := from.RowNumbers(); err != nil || end-first < SampleDocuments {
-			return err
+		if first, end := from.RowNumbers(); end-first < SampleDocuments {
+			return
 		}
-		rows, err := from.Rows("ORDER BY row DESC LIMIT ?", SampleDocuments)
-		for i := 0; i < len(rows) && err == nil; i++ {
-			whole, readErr := from.Whole(rows[i])
-			if err = readErr; err == nil {
-				err = taken.add(ctx, &whole[0])
-			}
+		for _, row := range from.Rows("ORDER BY row DESC LIMIT ?", SampleDocuments) {
+			taken.add(ctx, &from.Whole(row)[0])
 		}
-		return err
-	})
+	}))
+	return taken
 }
 
 // ExamineDictionaries examines both copies of the dictionaries, and restores one from the other.
-func (s *Tables) ExamineDictionaries(ctx context.Context, repair bool, note func(index.Damage)) error {
-	ids, err := s.dictionaryIDs(ctx)
-	for _, id := range ids {
+func (s *Tables) ExamineDictionaries(ctx context.Context, repair bool, note func(index.Damage)) {
+	isSound := func(table string, id uint32) bool {
+		return Damage(func() {
+			_, err := s.dictionaryIn(s.Newest(ctx), table, id)
+			guard.Check(err)
+		}) == nil
+	}
+	for _, id := range s.dictionaryIDs(ctx) {
 		for i, table := range DictionaryTables() {
-			if _, err := s.dictionaryIn(s.Newest(ctx), table, id); err == nil {
+			if isSound(table, id) {
 				continue
-			} else if !Unreadable(err) {
-				return err
 			}
 			damage := index.Damage{Kind: index.DamagedDatabase, Reason: "a dictionary of its texts was damaged"}
-			other := DictionaryTables()[1-i]
-			if _, err := s.dictionaryIn(s.Newest(ctx), other, id); err == nil && repair {
-				if err := s.Change(ctx, func(tx *sqldb.Tx) {
+			if other := DictionaryTables()[1-i]; repair && isSound(other, id) {
+				guard.Check(s.Change(ctx, func(tx *sqldb.Tx) {
 					tx.Exec("DELETE FROM "+table+" WHERE id = ?", id)
 					tx.Exec("INSERT INTO "+table+" (id, body) SELECT id, body FROM "+other+" WHERE id = ?", id)
-				}); err != nil {
-					return err
-				}
+				}))
 				damage.Repaired = true
 			}
 			note(damage)
 		}
 	}
-	return err
 }

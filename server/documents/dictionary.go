@@ -124,13 +124,12 @@ type samples struct {
 }
 
 // add adds the values of a document.
-func (s *samples) add(ctx context.Context, document *index.Document) error {
+func (s *samples) add(ctx context.Context, document *index.Document) {
 	var to encoder
 	detail(&to, document)
 	s.values = append(s.values, to.data)
-	return groupChunks(ctx, shortLinks(document), func(_, _ int, data []byte) error {
+	groupChunks(ctx, shortLinks(document), func(_, _ int, data []byte) {
 		s.values, s.bytes = append(s.values, append([]byte(nil), data...)), s.bytes+len(data)
-		return nil
 	})
 }
 

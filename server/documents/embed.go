@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"quarry/internal/guard"
 	"quarry/server/index"
 	"quarry/server/index/vector"
 	"quarry/server/sqldb"
@@ -42,23 +43,18 @@ func (e *Embedder) Vectorise(ctx context.Context, texts []string) ([][]float32, 
 
 // made returns the vectors that the model makes.
 func (e *Embedder) made(ctx context.Context, texts []string) (all [][]float32, err error) {
+	defer guard.End(&err)
 	for len(texts) > 0 {
 		n, began := min(e.AtOnce(), len(texts)), time.Now()
 		values, err := e.Pass.Vectors(ctx, texts[:n])
-		if err != nil {
-			return nil, err
-		}
+		guard.Check(err)
 		dimensions, err := dimensionsOf(values, n)
-		if err != nil {
-			return nil, err
-		}
-		if err := e.In.Change(ctx, func(tx *sqldb.Tx) {
+		guard.Check(err)
+		guard.Check(e.In.Change(ctx, func(tx *sqldb.Tx) {
 			if putVectors(tx, e.Pass.Model, texts[:n], values, dimensions) {
 				e.Renewed(tx)
 			}
-		}); err != nil {
-			return nil, err
-		}
+		}))
 		switch took := time.Since(began); {
 		case took > 2*time.Second:
 			e.atOnce = max(1, e.AtOnce()/2)

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"slices"
 
+	"quarry/internal/guard"
 	"quarry/server/index"
 )
 
@@ -34,63 +35,61 @@ func (e *examination) group(key int64, value []byte) {
 }
 
 // sound reports whether nothing is wrong as far as seals show.
-func (e *examination) sound() (bool, error) {
+func (e *examination) sound() bool {
 	readable, err := e.packer.readable(e.row.Detail)
+	guard.Check(err)
 	next := 0
 	slices.SortFunc(e.groups, func(a, b [2]int) int { return a[0] - b[0] })
 	for _, group := range e.groups {
 		if group[0] != next {
-			return false, err
+			return false
 		}
 		next = group[1]
 	}
-	return readable && !e.row.Damaged && !e.old && !e.broken && next == e.row.ChunkCount, err
+	return readable && !e.row.Damaged && !e.old && !e.broken && next == e.row.ChunkCount
+}
+
+// examinations returns those of documents, which begin.
+func (r *Reader) examinations(rows []*Row) []examination {
+	all := make([]examination, len(rows))
+	for i, row := range rows {
+		all[i] = examination{row: row, packer: r.Packer}
+	}
+	return all
 }
 
 // Examine calls yield with the damage of stored documents.
-func (r *Reader) Examine(rows []*Row, yield func(index.Damage)) error {
-	all, err := r.examine(rows)
-	if Unreadable(err) {
-		all = nil
-		for i := range rows {
-			some, err := r.examine(rows[i : i+1])
-			if some[0].broken = Unreadable(err); err != nil && !some[0].broken {
-				return err
-			}
-			all = append(all, some...)
+func (r *Reader) Examine(rows []*Row, yield func(index.Damage)) {
+	all := r.examinations(rows)
+	if Damage(func() { r.examine(all) }) != nil {
+		all = r.examinations(rows)
+		for i := range all {
+			all[i].broken = Damage(func() { r.examine(all[i : i+1]) }) != nil || all[i].broken
 		}
-	} else if err != nil {
-		return err
 	}
-	return r.finish(all, yield)
+	r.finish(all, yield)
 }
 
 // examine looks at the groups of documents.
-func (r *Reader) examine(rows []*Row) ([]examination, error) {
-	all := make([]examination, len(rows))
-	spans := make([]span, len(rows))
-	for i, row := range rows {
-		all[i] = examination{row: row, packer: r.Packer}
+func (r *Reader) examine(all []examination) {
+	spans := make([]span, len(all))
+	for i := range all {
+		row := all[i].row
 		if spans[i] = (span{row, 0, row.ChunkCount - 1}); row.Damaged || row.ChunkCount <= 0 {
 			spans[i] = span{new(Row), 1, 0} // nothing
 		}
 	}
-	return all, r.groups(spans, func(n int, key int64, body []byte) { all[n].group(key, body) })
+	r.groups(spans, func(n int, key int64, body []byte) { all[n].group(key, body) })
 }
 
 // finish reads the documents of which seals do not show that they are sound, and yields their damage.
-func (r *Reader) finish(all []examination, yield func(index.Damage)) error {
+func (r *Reader) finish(all []examination, yield func(index.Damage)) {
 	for i := range all {
 		e := &all[i]
-		if sound, err := e.sound(); sound {
+		if e.sound() {
 			continue
-		} else if err != nil {
-			return err
 		}
-		whole, err := r.Whole(e.row)
-		if err != nil {
-			return err
-		}
+		whole := r.Whole(e.row)
 		damage, damaged := e.row.Damage(0, whole[0].Chunks)
 		if !damaged {
 			hash := Hash(&whole[0])
@@ -101,47 +100,35 @@ func (r *Reader) finish(all []examination, yield func(index.Damage)) error {
 		}
 		yield(damage)
 	}
-	return nil
 }
 
-// ExamineRows is Examine for the documents with row numbers from first to end, exclusive. It returns an error if the
-// database cannot read one of its pages.
-func (r *Reader) ExamineRows(first, end int64, yield func(index.Damage)) error {
+// ExamineRows is Examine for the documents with row numbers from first to end, exclusive. It aborts if the database
+// cannot read one of its pages.
+func (r *Reader) ExamineRows(first, end int64, yield func(index.Damage)) {
 	var rows []*Row
 	last := first - 1
-	err := r.each(func(row *Row) error {
+	for row := range r.each("WHERE row >= ? AND row < ? ORDER BY row", first, end) {
 		if row.Number <= last {
-			return ErrOrder
+			guard.Abort(ErrOrder)
 		}
 		last, rows = row.Number, append(rows, row)
-		return nil
-	}, "WHERE row >= ? AND row < ? ORDER BY row", first, end)
-	if err != nil {
-		return err
 	}
-	all := make([]examination, len(rows))
+	all := r.examinations(rows)
 	byRow := make(map[int64]*examination, len(rows))
 	for i, row := range rows {
-		all[i] = examination{row: row, packer: r.Packer}
 		byRow[row.Number] = &all[i]
 	}
 	var key int64
 	var body sql.RawBytes
 	last = -1
-	err = r.Each(func(row *sql.Rows) error {
-		if err := row.Scan(&key, &body); err != nil {
-			return err
-		}
+	for range r.Each([]any{&key, &body}, "SELECT key, body FROM chunks WHERE key >= ? AND key < ? ORDER BY key",
+		chunkKey(first, 0), chunkKey(end, 0)) {
 		if key <= last {
-			return ErrOrder
+			guard.Abort(ErrOrder)
 		}
 		if last = key; byRow[key>>ordinalBits] != nil {
 			byRow[key>>ordinalBits].group(key, body)
 		}
-		return nil
-	}, "SELECT key, body FROM chunks WHERE key >= ? AND key < ? ORDER BY key", chunkKey(first, 0), chunkKey(end, 0))
-	if err != nil {
-		return err
 	}
-	return r.finish(all, yield)
+	r.finish(all, yield)
 }

@@ -2,8 +2,8 @@ package documents
 
 import (
 	"context"
-	"database/sql"
 
+	"quarry/internal/guard"
 	"quarry/server/sqldb"
 )
 
@@ -11,9 +11,10 @@ import (
 // quarter of what ids would. A row may outlive its document or be of another hash.
 
 // Hashed implements index.Index.
-func (s *Tables) Hashed(ctx context.Context, hash uint32) ([]string, error) {
+func (s *Tables) Hashed(ctx context.Context, hash uint32) (ids []string, err error) {
+	defer guard.End(&err)
 	return sqldb.ColumnOf[string](s.Newest(ctx),
-		"SELECT id FROM documents WHERE row IN (SELECT document FROM hashes WHERE hash = ?)", int64(hash))
+		"SELECT id FROM documents WHERE row IN (SELECT document FROM hashes WHERE hash = ?)", int64(hash)), nil
 }
 
 // Rehash implements index.Index.
@@ -23,25 +24,20 @@ func (s *Tables) Rehash(ctx context.Context, hash func(id string) uint32) (docum
 		document int64
 	}
 	err = s.Change(ctx, func(tx *sqldb.Tx) {
-		stored, err := sqldb.RowsOf(tx.Source(), func(r *hashRow) []any { return []any{&r.hash, &r.document} },
-			"SELECT hash, document FROM hashes")
-		tx.Fail(err)
-		isWrong := make(map[hashRow]bool, len(stored))
-		for _, row := range stored {
-			isWrong[row] = true
+		isWrong := map[hashRow]bool{}
+		one, id := hashRow{}, ""
+		for range tx.Each([]any{&one.hash, &one.document}, "SELECT hash, document FROM hashes") {
+			isWrong[one] = true
 		}
 		var gone, added [][]any
 		documents = 0
-		tx.Fail(tx.Source().Each(func(row *sql.Rows) error {
-			one, id := hashRow{}, ""
-			err := row.Scan(&one.document, &id)
+		for range tx.Each([]any{&one.document, &id}, "SELECT row, id FROM documents") {
 			if one.hash = hash(id); !isWrong[one] {
 				added = append(added, []any{one.hash, one.document})
 			}
 			delete(isWrong, one)
 			documents++
-			return err
-		}, "SELECT row, id FROM documents"))
+		}
 		for row := range isWrong {
 			gone = append(gone, []any{row.hash, row.document})
 		}

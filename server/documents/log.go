@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"quarry/internal/guard"
 	"quarry/server/index"
 	"quarry/server/index/segment"
 	"quarry/server/sqldb"
@@ -40,44 +41,33 @@ type Put struct {
 // the follower has all documents as they were then. It has not after a part of the changes: of a document that was
 // changed again behind that part, it lacks the earlier change, too.
 func (s *Snapshot) Changes(ctx context.Context, position int64, whole bool, limit int) (found Changes, err error) {
-	err = s.locked(ctx, func(from *Reader) error {
-		list, err := selectChanges(from.Source, "number > ? ORDER BY number LIMIT ?", position, limit)
-		if err != nil {
-			return err
-		}
+	err = s.locked(ctx, func(from *Reader) {
+		list := selectChanges(from.Source, "number > ? ORDER BY number LIMIT ?", position, limit)
 		found.Last, found.Total = s.State.Generation, s.State.Documents
 		if len(list) == limit {
 			found.Last = list[limit-1].number
 		}
-		rows, changes, err := changed(from, list)
-		if err != nil {
-			return err
-		}
+		rows, changes := changed(from, list)
 		if most := Fitting(rows); most < len(rows) {
 			rows, found.Last = rows[:most], changes[rows[most].Number].number-1
 		}
 		if found.Last < s.State.Generation {
-			if err := from.Get([]any{&found.Left}, "SELECT count(*) FROM changes WHERE number > ?",
-				found.Last); err != nil {
-				return err
-			}
+			from.Get([]any{&found.Left}, "SELECT count(*) FROM changes WHERE number > ?", found.Last)
 		}
 		for _, c := range list {
 			if c.id != "" && c.number <= found.Last {
 				found.Removed = append(found.Removed, c.id)
 			}
 		}
-		stored, err := from.Whole(rows...)
-		for i, d := range stored {
+		for i, d := range from.Whole(rows...) {
 			c := changes[rows[i].Number]
 			d.Hidden = d.Hidden || rows[i].Damaged // nobody sees what cannot be read
 			found.Put = append(found.Put, Put{Document: d, Changed: c.number, New: c.row > position,
 				AccessAlone: whole && c.texted <= position && !rows[i].Damaged})
 		}
-		if err == nil && whole {
-			found.Replaced, err = replaced(from, position, found.ids())
+		if whole {
+			found.Replaced = replaced(from, position, found.ids())
 		}
-		return err
 	})
 	return found, err
 }
@@ -88,13 +78,13 @@ type change struct {
 	id                  string // empty: not removed
 }
 
-func selectChanges(db sqldb.Source, where string, args ...any) ([]change, error) {
+func selectChanges(db sqldb.Source, where string, args ...any) []change {
 	return sqldb.RowsOf(db, func(c *change) []any { return []any{&c.number, &c.row, &c.texted, &c.id} },
 		"SELECT number, coalesce(document, 0), texted, coalesce(id, '') FROM changes WHERE "+where, args...)
 }
 
 // changed returns the rows of changed documents in the order of their changes, and these by row.
-func changed(from *Reader, list []change) ([]*Row, map[int64]change, error) {
+func changed(from *Reader, list []change) ([]*Row, map[int64]change) {
 	var numbers []int64
 	changes := make(map[int64]change, len(list))
 	for _, c := range list {
@@ -102,23 +92,22 @@ func changed(from *Reader, list []change) ([]*Row, map[int64]change, error) {
 			numbers, changes[c.row] = append(numbers, c.row), c
 		}
 	}
-	rows, err := from.Rows("WHERE row IN "+listed, sqldb.JSON{V: numbers})
+	rows := from.Rows("WHERE row IN "+listed, sqldb.JSON{V: numbers})
 	at := func(row *Row) int64 { return changes[row.Number].number }
 	slices.SortFunc(rows, func(a, b *Row) int { return cmp.Compare(at(a), at(b)) })
-	return rows, changes, err
+	return rows, changes
 }
 
 // logged returns the last changes of documents, by row.
-func (r *Reader) logged(rows []*Row) (map[int64]change, error) {
+func (r *Reader) logged(rows []*Row) map[int64]change {
 	numbers, found := make([]int64, len(rows)), make(map[int64]change, len(rows))
 	for i, row := range rows {
 		numbers[i] = row.Number
 	}
-	list, err := selectChanges(r.Source, "document IN "+listed, sqldb.JSON{V: numbers})
-	for _, c := range list {
+	for _, c := range selectChanges(r.Source, "document IN "+listed, sqldb.JSON{V: numbers}) {
 		found[c.row] = c
 	}
-	return found, err
+	return found
 }
 
 // ids returns the documents that were changed.
@@ -132,24 +121,22 @@ func (c *Changes) ids() []string {
 
 // Unindexed returns the ids of documents that a follower at a position does not have as they are: those that it could
 // not index, then those that were changed behind the position; at most limit.
-func (s *Store) Unindexed(ctx context.Context, name string, position int64, limit int) ([]string, error) {
+func (s *Store) Unindexed(ctx context.Context, name string, position int64, limit int) (ids []string,
+	err error) {
+	defer guard.End(&err)
 	return sqldb.ColumnOf[string](s.Newest(ctx),
 		`SELECT id FROM (SELECT coalesce(changes.id, documents.id) AS id, number FROM changes
 		LEFT JOIN documents ON row = document WHERE number > ?
 		UNION ALL SELECT document, 0 FROM refusals WHERE follower = ?) AS list
-		ORDER BY number, id LIMIT ?`, position, name, limit)
+		ORDER BY number, id LIMIT ?`, position, name, limit), nil
 }
 
 // Refused returns the documents that a follower could not index, at most limit, and their number.
 func (s *Snapshot) Refused(ctx context.Context, name string, limit int) (list []index.Unindexed, total int, err error) {
-	err = s.locked(ctx, func(from *Reader) error {
-		if err := from.Get([]any{&total},
-			"SELECT count(*) FROM refusals WHERE follower = ?", name); err != nil || total == 0 {
-			return err
-		}
-		list, err = sqldb.RowsOf(from.Source, func(d *index.Unindexed) []any { return []any{&d.ID, &d.Reason} },
+	err = s.locked(ctx, func(from *Reader) {
+		from.Get([]any{&total}, "SELECT count(*) FROM refusals WHERE follower = ?", name)
+		list = sqldb.RowsOf(from.Source, func(d *index.Unindexed) []any { return []any{&d.ID, &d.Reason} },
 			"SELECT document, reason FROM refusals WHERE follower = ? ORDER BY document LIMIT ?", name, limit)
-		return err
 	})
 	return list, total, err
 }
@@ -157,12 +144,11 @@ func (s *Snapshot) Refused(ctx context.Context, name string, limit int) (list []
 // RetryRefused puts the documents that followers could not index into the log again.
 func (s *Store) RetryRefused(ctx context.Context) error {
 	return s.Change(ctx, func(tx *sqldb.Tx) {
-		ids := tx.Texts("SELECT DISTINCT document FROM refusals")
+		ids := sqldb.ColumnOf[string](tx.Source, "SELECT DISTINCT document FROM refusals")
 		if len(ids) == 0 {
 			return
 		}
-		m, err := s.state(tx.Source())
-		tx.Fail(err)
+		m := s.state(tx.Source)
 		for _, id := range ids {
 			m.Generation++
 			tx.Exec(`UPDATE changes SET number = ?, texted = ?
@@ -215,12 +201,13 @@ func (s *Store) Release(ctx context.Context, holder string) error {
 
 // Followers returns how far followers are whose names begin with a prefix, by the rest of their names. The names of a
 // follower's parts begin with its own and a slash.
-func (s *Snapshot) Followers(ctx context.Context, prefix string) (map[string]int64, error) {
-	return lockedTo(ctx, s, func(from *Reader) (map[string]int64, error) {
-		return sqldb.MapOf[string, int64](from.Source,
+func (s *Snapshot) Followers(ctx context.Context, prefix string) (positions map[string]int64, err error) {
+	err = s.locked(ctx, func(from *Reader) {
+		positions = sqldb.MapOf[string, int64](from.Source,
 			"SELECT substr(name, ?), position FROM followers WHERE name >= ? AND name < ?",
 			utf8.RuneCountInString(prefix)+1, prefix, prefix+string(utf8.MaxRune))
 	})
+	return positions, err
 }
 
 // Forget removes a follower: its lease, what it refused, and how far its parts are. If it is leased again, it begins

@@ -1,10 +1,10 @@
 package documents
 
 import (
-	"cmp"
 	"context"
 	"slices"
 
+	"quarry/internal/guard"
 	"quarry/server/index"
 	"quarry/server/index/analysis"
 	"quarry/server/sqldb"
@@ -27,24 +27,24 @@ type write struct {
 }
 
 // Begin implements Written.
-func (w *write) Begin(tx sqldb.Source) (replaced func(int, index.Document), err error) {
+func (w *write) Begin(tx sqldb.Source) func(int, index.Document) {
 	w.replaced, w.words = nil, make(map[int][]byte)
-	if w.counting, err = countsWords(tx); w.counting {
-		return func(_ int, old index.Document) { w.replaced = append(w.replaced, old) }, nil
+	if w.counting = countsWords(tx); w.counting {
+		return func(_ int, old index.Document) { w.replaced = append(w.replaced, old) }
 	}
 	worded := func(c Change) bool { return c.Patches == nil }
-	if err != nil || len(w.changes) > replacedAtOnce || !slices.ContainsFunc(w.changes, worded) {
-		return nil, err
+	if len(w.changes) > replacedAtOnce || !slices.ContainsFunc(w.changes, worded) {
+		return nil
 	}
-	return func(n int, old index.Document) { w.words[n] = w.store.wordsOf(&old) }, nil
+	return func(n int, old index.Document) { w.words[n] = w.store.wordsOf(&old) }
 }
 
 // Prepare implements Written.
-func (w *write) Prepare(tx sqldb.Source, plan *Plan) (err error) {
+func (w *write) Prepare(tx sqldb.Source, plan *Plan) {
 	var added []index.Document
 	for _, i := range plan.Items {
 		if i.Old != nil && i.Old.Number == 0 {
-			return i.Old.Cause // its chunks are not known
+			guard.Abort(i.Old.Cause) // its chunks are not known
 		}
 		if !i.Keep && i.Put != nil {
 			added = append(added, *i.Put)
@@ -52,9 +52,8 @@ func (w *write) Prepare(tx sqldb.Source, plan *Plan) (err error) {
 	}
 	if w.counting {
 		w.counts = countsOf(added, w.replaced)
-		w.analysed, err = w.store.analyse(tx, added)
+		w.analysed = w.store.analyse(tx, added)
 	}
-	return err
 }
 
 // isAccessAlone reports whether nothing changes but what an access patch changes.
@@ -68,14 +67,11 @@ func isAccessAlone(i *Item) bool {
 }
 
 // Store implements Written.
-func (w *write) Store(tx *sqldb.Tx, plan *Plan, _ State) error {
-	if counting, err := countsWords(tx.Source()); err != nil || counting != w.counting {
-		return cmp.Or(err, ErrOvertaken)
+func (w *write) Store(tx *sqldb.Tx, plan *Plan, _ State) {
+	if countsWords(tx.Source) != w.counting {
+		guard.Abort(ErrOvertaken)
 	}
-	before, err := w.store.Reader(tx.Source()).logged(plan.stored())
-	if err != nil {
-		return err
-	}
+	before := w.store.Reader(tx.Source).logged(plan.stored())
 	var gone []int64
 	var added []string // ids of documents that may have been removed before
 	var changes, analysed, replaced [][]any
@@ -116,11 +112,10 @@ func (w *write) Store(tx *sqldb.Tx, plan *Plan, _ State) error {
 	tx.Insert("changes (number, document, id, texted, vectors)", changes, ` ON CONFLICT (document) DO UPDATE SET
 		number = excluded.number, texted = excluded.texted,
 		vectors = CASE WHEN excluded.texted = excluded.number THEN '' ELSE changes.vectors END`)
-	return nil
 }
 
 // countsWords reports whether the store counts words.
-func countsWords(db sqldb.Source) (counting bool, err error) {
-	err = db.Get([]any{&counting}, "SELECT EXISTS (SELECT 1 FROM statistics)")
-	return counting, err
+func countsWords(db sqldb.Source) (counting bool) {
+	db.Get([]any{&counting}, "SELECT EXISTS (SELECT 1 FROM statistics)")
+	return counting
 }

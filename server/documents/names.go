@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"quarry/internal/guard"
 	"quarry/server/index"
 	"quarry/server/sqldb"
 )
@@ -145,10 +146,10 @@ func (n *names) expand(column *string) (list string, err error) {
 }
 
 // prepareNames stores the names that changes have and that have no number.
-func (s *Tables) prepareNames(ctx context.Context, changes []Change) error {
+func (s *Tables) prepareNames(ctx context.Context, changes []Change) {
 	known := &s.Packer.names
 	if known.load == nil || len(changes) < fewestUses || known.end() >= endNames-1 {
-		return nil
+		return
 	}
 	uses := counter{}
 	for i := range changes {
@@ -160,12 +161,12 @@ func (s *Tables) prepareNames(ctx context.Context, changes []Change) error {
 		return n < fewestUses || len(text) < shortestName || len(text) > longestName
 	})
 	if len(known.unknown(uses)) == 0 {
-		return nil
+		return
 	}
 	var first uint32
 	var added []string
-	err := s.Change(ctx, func(tx *sqldb.Tx) {
-		tx.Fail(s.loadNames(tx.Source()))
+	guard.Check(s.Change(ctx, func(tx *sqldb.Tx) {
+		guard.Check(s.loadNames(tx.Source))
 		first, added = known.end(), known.unknown(uses)
 		if added = added[:min(len(added), max(0, endNames-int(first)-1))]; len(added) == 0 {
 			return
@@ -174,15 +175,14 @@ func (s *Tables) prepareNames(ctx context.Context, changes []Change) error {
 		var list encoder
 		listOf(&list, &added)
 		body, err := s.Packer.packWith(s.Packer.plain, list.data)
-		tx.Fail(err)
+		guard.Check(err)
 		for _, table := range DictionaryTables() {
 			tx.Insert(table+" (id, body)", [][]any{{first, Seal(body, dictionaryKey(first))}}, "")
 		}
-	})
-	if err == nil && len(added) > 0 {
+	}))
+	if len(added) > 0 {
 		known.add(first, added)
 	}
-	return err
 }
 
 // unknown returns the texts without a number, sorted.
@@ -199,22 +199,21 @@ func (n *names) unknown(texts counter) (unknown []string) {
 func listOf(c codec, names *[]string) { list(c, names, c.text) }
 
 // loadNames reads the lists of names that are not known yet. What cannot be read is passed over: checks report it.
-func (s *Tables) loadNames(from sqldb.Source) error {
+func (s *Tables) loadNames(from sqldb.Source) (err error) {
+	defer guard.End(&err)
 	tables, known := DictionaryTables(), &s.Packer.names
 	next := known.end()
-	ids, err := sqldb.ColumnOf[uint32](from, "SELECT id FROM "+tables[0]+" WHERE id >= ? UNION SELECT id FROM "+
-		tables[1]+" WHERE id >= ? ORDER BY id", next, next)
-	for i := 0; i < len(ids) && err == nil; i++ {
-		var data []byte
-		if data, err = s.readDictionary(from, ids[i]); err != nil && !Unreadable(err) {
+	for _, id := range sqldb.ColumnOf[uint32](from, "SELECT id FROM "+tables[0]+" WHERE id >= ? UNION SELECT id FROM "+
+		tables[1]+" WHERE id >= ? ORDER BY id", next, next) {
+		data, err := s.readDictionary(from, id)
+		if err != nil && !Unreadable(err) {
 			return err
 		}
 		var texts []string
 		listOf(&decoder{data: data}, &texts)
-		known.add(ids[i], texts)
-		err = nil
+		known.add(id, texts)
 	}
-	return err
+	return nil
 }
 
 // counter is a codec that counts texts.

@@ -17,6 +17,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"quarry/internal/guard"
 	"quarry/server/index"
 )
 
@@ -380,34 +381,29 @@ type Group struct {
 }
 
 // PackChunks packs the chunks of a document in groups of about groupBytes.
-func (p *Packer) PackChunks(ctx context.Context, chunks []index.Chunk) (groups []Group, err error) {
-	err = groupChunks(ctx, chunks, func(first, count int, data []byte) error {
+func (p *Packer) PackChunks(ctx context.Context, chunks []index.Chunk) (groups []Group) {
+	groupChunks(ctx, chunks, func(first, count int, data []byte) {
 		body, err := p.Pack(data)
+		guard.Check(err)
 		groups = append(groups, Group{first, count, body})
-		return err
 	})
-	return groups, err
+	return groups
 }
 
 // groupChunks yields the chunks of a document in groups of about groupBytes. data is valid until the next one.
-func groupChunks(ctx context.Context, chunks []index.Chunk, yield func(first, count int, data []byte) error) error {
+func groupChunks(ctx context.Context, chunks []index.Chunk, yield func(first, count int, data []byte)) {
 	var group encoder
 	for first := 0; first < len(chunks); {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
+		guard.Check(ctx.Err())
 		group.data = group.data[:0]
 		next := first
 		for next < len(chunks) && (next == first || len(group.data)+len(chunks[next].Text) <= groupBytes) {
 			chunkFields(&group, &chunks[next])
 			next++
 		}
-		if err := yield(first, next-first, group.data); err != nil {
-			return err
-		}
+		yield(first, next-first, group.data)
 		first = next
 	}
-	return nil
 }
 
 // unpackChunks returns the chunks first to last, of those that there are, of a packed group.

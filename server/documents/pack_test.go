@@ -25,10 +25,7 @@ func testPackedChunks(t *testing.T, p *Packer) {
 		{{Text: strings.Repeat("long text ", 5000), Headings: []string{"A", "", "C"}}, {Text: "next"}},
 	}
 	for _, want := range tests {
-		groups, err := p.PackChunks(t.Context(), want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		groups := p.PackChunks(t.Context(), want)
 		var got []index.Chunk
 		for _, group := range groups {
 			if group.First != len(got) {
@@ -65,9 +62,7 @@ func packerWithDictionary(t testing.TB) *Packer {
 		for range 50 {
 			text += fmt.Sprint(" word", random.IntN(40))
 		}
-		if err := taken.add(t.Context(), &index.Document{Chunks: []index.Chunk{{Text: text}}}); err != nil {
-			t.Fatal(err)
-		}
+		taken.add(t.Context(), &index.Document{Chunks: []index.Chunk{{Text: text}}})
 	}
 	p := NewPacker(func(id uint32) ([]byte, error) {
 		if id != smallestDictionary {
@@ -140,10 +135,7 @@ func FuzzUnpack(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	groups, err := p.PackChunks(f.Context(), whole.Chunks)
-	if err != nil {
-		f.Fatal(err)
-	}
+	groups := p.PackChunks(f.Context(), whole.Chunks)
 	f.Add(detail)
 	f.Add(groups[0].Body)
 	f.Add([]byte{})
@@ -160,10 +152,7 @@ func FuzzUnpack(f *testing.F) {
 			return
 		}
 		var again []index.Chunk
-		groups, err := p.PackChunks(t.Context(), chunks)
-		if err != nil {
-			t.Fatal(err)
-		}
+		groups := p.PackChunks(t.Context(), chunks)
 		for _, group := range groups {
 			some, err := p.unpackChunks(group.Body, 0, group.Count)
 			if err != nil {

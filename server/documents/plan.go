@@ -1,9 +1,9 @@
 package documents
 
 import (
-	"fmt"
 	"slices"
 
+	"quarry/internal/guard"
 	"quarry/server/index"
 )
 
@@ -41,15 +41,12 @@ type replacing = func(n int, old index.Document)
 
 // Plan compares changes with what is stored. With a nil replaced it reads no texts: a patched document has no chunks
 // then. Errors: an *index.OwnedError if documents of others would be replaced.
-func (r *Reader) Plan(changes []Change, replaced replacing) (*Plan, error) {
+func (r *Reader) Plan(changes []Change, replaced replacing) *Plan {
 	ids := make([]string, len(changes))
 	for i := range changes {
 		ids[i] = changes[i].ID
 	}
-	found, err := r.Find(ids)
-	if err != nil {
-		return nil, err
-	}
+	found := r.Find(ids)
 	p := &Plan{Items: make([]*Item, len(changes))}
 	owned := map[string]string{}
 	var examined, compared []int
@@ -74,21 +71,16 @@ func (r *Reader) Plan(changes []Change, replaced replacing) (*Plan, error) {
 		}
 	}
 	if len(owned) > 0 {
-		return nil, fmt.Errorf("write to the library: %w", &index.OwnedError{Origins: owned})
+		guard.While("write to the library", &index.OwnedError{Origins: owned})
 	}
 	for some := range slices.Chunk(examined, plannedAtOnce) {
-		changed, err := p.keepSound(r, some)
-		if compared = append(compared, changed...); err != nil {
-			return nil, err
-		}
+		compared = append(compared, p.keepSound(r, some)...)
 	}
 	for some := range slices.Chunk(compared, plannedAtOnce) {
-		if err := p.compare(r, some, replaced); err != nil {
-			return nil, err
-		}
+		p.compare(r, some, replaced)
 	}
 	p.count()
-	return p, nil
+	return p
 }
 
 // rows returns what is stored of some items.
@@ -101,9 +93,9 @@ func (p *Plan) rows(numbers []int) []*Row {
 }
 
 // keepSound keeps items that are stored as they are, and returns those that are damaged or differ beside their chunks.
-func (p *Plan) keepSound(r *Reader, numbers []int) (changed []int, err error) {
+func (p *Plan) keepSound(r *Reader, numbers []int) (changed []int) {
 	damaged := map[string]bool{}
-	err = r.Examine(p.rows(numbers), func(damage index.Damage) { damaged[damage.ID] = true })
+	r.Examine(p.rows(numbers), func(damage index.Damage) { damaged[damage.ID] = true })
 	for _, n := range numbers {
 		i := p.Items[n]
 		i.Unread = damaged[i.ID]
@@ -111,20 +103,17 @@ func (p *Plan) keepSound(r *Reader, numbers []int) (changed []int, err error) {
 			changed = append(changed, n)
 		}
 	}
-	return changed, err
+	return changed
 }
 
 // compare compares items with the stored documents. A patch keeps the chunks as they are: those that cannot be read
 // stay known as damaged.
-func (p *Plan) compare(r *Reader, numbers []int, replaced replacing) error {
+func (p *Plan) compare(r *Reader, numbers []int, replaced replacing) {
 	read := r.Whole
 	if replaced == nil {
 		read = r.textless
 	}
-	documents, err := read(p.rows(numbers)...)
-	if err != nil {
-		return err
-	}
+	documents := read(p.rows(numbers)...)
 	for at, n := range numbers {
 		i, old := p.Items[n], documents[at]
 		i.Unread = i.Unread || i.Old.Damaged || Damaged(old.Chunks, 0) != nil
@@ -143,7 +132,6 @@ func (p *Plan) compare(r *Reader, numbers []int, replaced replacing) error {
 			replaced(n, old)
 		}
 	}
-	return nil
 }
 
 func (p *Plan) count() {

@@ -5,14 +5,17 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"iter"
 	"slices"
 
+	"quarry/internal/guard"
 	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/sqldb"
 )
 
-// Reader reads documents within one transaction. It is not safe for concurrent use.
+// Reader reads documents within one transaction. It is not safe for concurrent use. Like those of its source, its
+// methods abort with their errors.
 type Reader struct {
 	sqldb.Source
 	Packer *Packer
@@ -34,21 +37,22 @@ func (r *Reader) In(ctx context.Context) *Reader {
 // statement after a round trip.
 func batchSizes() []int { return []int{1, 4, 10, 16, 64, 256, 1024} }
 
-// inBatches calls read with up to as many values as one statement reads, and with how many it has places for.
-func inBatches[T any](values []T, read func(values []T, places int) error) error {
-	sizes := batchSizes()
-	for batch := range slices.Chunk(values, sizes[len(sizes)-1]) {
-		at, _ := slices.BinarySearch(sizes, len(batch))
-		if err := read(batch, sizes[at]); err != nil {
-			return err
+// inBatches yields up to as many values as one statement reads, and how many it has places for.
+func inBatches[T any](values []T) iter.Seq2[[]T, int] {
+	return func(yield func([]T, int) bool) {
+		sizes := batchSizes()
+		for batch := range slices.Chunk(values, sizes[len(sizes)-1]) {
+			if at, _ := slices.BinarySearch(sizes, len(batch)); !yield(batch, sizes[at]) {
+				return
+			}
 		}
 	}
-	return nil
 }
 
 // Recall returns the rows of documents, nil for one that does not exist. Those that snapshots read last are kept: an
 // answer describes its documents first and then reads their chunks.
-func (r *Reader) Recall(ids ...string) ([]*Row, error) {
+func (r *Reader) Recall(ids ...string) []*Row {
+	guard.Check(r.Err())
 	rows := make([]*Row, len(ids))
 	var unknown []string
 	for i, id := range ids {
@@ -56,13 +60,7 @@ func (r *Reader) Recall(ids ...string) ([]*Row, error) {
 			unknown = append(unknown, id)
 		}
 	}
-	if len(unknown) == 0 {
-		return rows, r.Err()
-	}
-	found, err := r.Find(unknown)
-	if err != nil {
-		return nil, err
-	}
+	found := r.Find(unknown)
 	for _, row := range found {
 		r.complete(row)
 		r.keepRow(row)
@@ -70,124 +68,108 @@ func (r *Reader) Recall(ids ...string) ([]*Row, error) {
 	for i, id := range ids {
 		rows[i] = cmp.Or(rows[i], found[id])
 	}
-	return rows, nil
+	return rows
 }
 
 // Find reads the rows of documents by id, without unpacking their details; those that do not exist are missing.
-func (r *Reader) Find(ids []string) (map[string]*Row, error) {
+func (r *Reader) Find(ids []string) map[string]*Row {
 	found := make(map[string]*Row, len(ids))
-	err := inBatches(ids, func(ids []string, places int) error {
+	for ids, places := range inBatches(ids) {
 		args := make([]any, places)
 		for i := range args {
 			args[i] = ids[min(i, len(ids)-1)]
 		}
-		err := r.each(func(row *Row) error {
-			found[row.ID] = row
-			return nil
-		}, "WHERE id IN "+sqldb.Places(places), args...)
-		if !Unreadable(err) {
-			return err
-		}
-		for _, id := range ids {
-			if err := r.findLost(id, found); err != nil {
-				return err
+		if Damage(func() {
+			for row := range r.each("WHERE id IN "+sqldb.Places(places), args...) {
+				found[row.ID] = row
+			}
+		}) != nil {
+			for _, id := range ids {
+				r.findLost(id, found)
 			}
 		}
-		return nil
-	})
-	return found, err
+	}
+	return found
 }
 
 // findLost finds a document alone, as the rows of others cannot be read.
-func (r *Reader) findLost(id string, found map[string]*Row) error {
-	err := r.each(func(row *Row) error {
-		found[id] = row
-		return nil
-	}, "WHERE id = ?", id)
-	if !Unreadable(err) {
-		return err
+func (r *Reader) findLost(id string, found map[string]*Row) {
+	if lost := Damage(func() {
+		for row := range r.each("WHERE id = ?", id) {
+			found[id] = row
+		}
+	}); lost != nil {
+		// The index on ids may know the row's number although the row cannot be read.
+		found[id] = Lost(id, lost)
+		_ = Damage(func() { r.Get([]any{&found[id].Number}, "SELECT row FROM documents WHERE id = ?", id) })
 	}
-	// The index on ids may know the row's number although the row cannot be read.
-	found[id] = Lost(id, err)
-	_ = r.Get([]any{&found[id].Number}, "SELECT row FROM documents WHERE id = ?", id)
-	return nil
 }
 
 // Rows reads the rows of documents; where also orders and limits them.
-func (r *Reader) Rows(where string, args ...any) (rows []*Row, err error) {
-	err = r.EachRow(func(row *Row) error {
-		rows = append(rows, row)
-		return nil
-	}, where, args...)
-	return rows, err
+func (r *Reader) Rows(where string, args ...any) []*Row {
+	return slices.Collect(r.EachRow(where, args...))
 }
 
-// Each calls yield with what Rows returns.
-func (r *Reader) EachRow(yield func(*Row) error, where string, args ...any) error {
-	return r.each(func(row *Row) error {
-		r.complete(row)
-		return yield(row)
-	}, where, args...)
+// EachRow yields what Rows returns.
+func (r *Reader) EachRow(where string, args ...any) iter.Seq[*Row] {
+	return func(yield func(*Row) bool) {
+		for row := range r.each(where, args...) {
+			if r.complete(row); !yield(row) {
+				return
+			}
+		}
+	}
 }
 
-// EachID calls yield for the id of every document, ascending.
-func (r *Reader) EachID(yield func(id string) error) error {
-	last := ""
-	return r.Each(func(row *sql.Rows) error {
-		id := ""
-		if err := row.Scan(&id); err != nil {
-			return err
+// EachID yields the id of every document, ascending.
+func (r *Reader) EachID() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		id, last := "", ""
+		for range r.Each([]any{&id}, "SELECT id FROM documents ORDER BY id") {
+			if id <= last {
+				guard.Abort(ErrOrder)
+			}
+			if last = id; !yield(id) {
+				return
+			}
 		}
-		if id <= last {
-			return ErrOrder
-		}
-		last = id
-		return yield(id)
-	}, "SELECT id FROM documents ORDER BY id")
+	}
 }
 
 // Counts counts the documents and their chunks.
-func (r *Reader) Counts() (documents, chunks int, err error) {
-	err = r.Get([]any{&documents, &chunks}, "SELECT count(*), coalesce(sum(chunks), 0) FROM documents")
-	return documents, chunks, err
+func (r *Reader) Counts() (documents, chunks int) {
+	r.Get([]any{&documents, &chunks}, "SELECT count(*), coalesce(sum(chunks), 0) FROM documents")
+	return documents, chunks
 }
 
 // RowNumbers returns the number of the first row, and the one behind the last.
-func (r *Reader) RowNumbers() (first, end int64, err error) {
-	err = r.Get([]any{&first, &end}, `SELECT coalesce((SELECT min(row) FROM documents), 0),
+func (r *Reader) RowNumbers() (first, end int64) {
+	r.Get([]any{&first, &end}, `SELECT coalesce((SELECT min(row) FROM documents), 0),
 		coalesce((SELECT max(row) FROM documents), -1) + 1`)
-	return first, end, err
+	return first, end
 }
 
-// each calls yield for rows, without unpacking their details.
-func (r *Reader) each(yield func(*Row) error, where string, args ...any) error {
-	return r.Each(func(scanned *sql.Rows) error {
-		row, err := r.scan(scanned)
-		if err != nil {
-			return err
+// each yields rows, without unpacking their details.
+func (r *Reader) each(where string, args ...any) iter.Seq[*Row] {
+	return func(yield func(*Row) bool) {
+		for row := range sqldb.All(r.Source, (*Row).pointers, "SELECT "+Columns+" FROM documents "+where, args...) {
+			if r.open(row); !yield(row) {
+				return
+			}
 		}
-		return yield(row)
-	}, "SELECT "+Columns+" FROM documents "+where, args...)
+	}
 }
 
-// scan reads a row and checks its seal.
-func (r *Reader) scan(scanned *sql.Rows) (*Row, error) {
-	row := new(Row)
-	if err := row.Scan(scanned); err != nil {
-		return nil, err
-	}
+// open checks the seal of a row that was read.
+func (r *Reader) open(row *Row) {
+	row.expand()
 	if !isSealed(row.Detail) {
 		r.completeOld(row)
-		return row, nil
+		return
 	}
-	err := r.Packer.unseal(row)
-	if err != nil && !Unreadable(err) {
-		return nil, err
-	}
-	if row.Lose(err); row.Damaged && row.Origin != row.short[1] {
+	if row.Lose(Damage(func() { guard.Check(r.Packer.unseal(row)) })); row.Damaged && row.Origin != row.short[1] {
 		row.Origin = "" // the number may be that of another name
 	}
-	return row, nil
 }
 
 // complete unpacks what the row contains beside its columns.
@@ -216,9 +198,9 @@ type span struct {
 }
 
 // groups calls yield with the groups of chunks of spans, by the number of the span. Those of one come in no order.
-func (r *Reader) groups(spans []span, yield func(n int, key int64, body []byte)) error {
+func (r *Reader) groups(spans []span, yield func(n int, key int64, body []byte)) {
 	done := 0
-	return inBatches(spans, func(batch []span, places int) error {
+	for batch, places := range inBatches(spans) {
 		args := make([]any, 0, 2*places)
 		for _, s := range batch {
 			args = append(args, chunkKey(s.of.Number, s.first), chunkKey(s.of.Number, s.last))
@@ -233,20 +215,15 @@ func (r *Reader) groups(spans []span, yield func(n int, key int64, body []byte))
 		seen := make(map[place]bool, len(batch))
 		var at place
 		var body sql.RawBytes
-		err := r.Each(func(row *sql.Rows) error {
-			if err := row.Scan(&at.span, &at.key, &body); err != nil {
-				return err
-			}
+		for range r.Each([]any{&at.span, &at.key, &body}, groupsStatement(places), args...) {
 			if at.span < 0 || at.span >= len(batch) || seen[at] {
-				return ErrOrder
+				guard.Abort(ErrOrder)
 			}
 			seen[at] = true
 			yield(done+at.span, at.key, body)
-			return nil
-		}, groupsStatement(places), args...)
+		}
 		done += len(batch)
-		return err
-	})
+	}
 }
 
 // groupsStatement reads the groups of a number of spans. The first group of each is the last one of its document that
@@ -275,13 +252,13 @@ func rangeOf(row *Row, from, to int) chunkRange {
 
 // fill reads chunks of several documents. Those that cannot be read are marked. Where the database itself is damaged,
 // each range, and each half of one, is tried alone.
-func (r *Reader) fill(ranges ...chunkRange) error {
+func (r *Reader) fill(ranges ...chunkRange) {
 	ranges = slices.DeleteFunc(slices.Clone(ranges), r.fillRecent)
 	spans := make([]span, len(ranges))
 	for i, c := range ranges {
 		spans[i] = c.span
 	}
-	err := r.groups(spans, func(n int, key int64, body []byte) {
+	fill := func(n int, key int64, body []byte) {
 		c, at := ranges[n], int(key&ordinalMask)
 		if group, err := r.Packer.unpackGroup(body, key, c.of.Hash, c.first-at, c.last-at); err == nil {
 			expandLinks(group, c.of.Link)
@@ -290,32 +267,29 @@ func (r *Reader) fill(ranges ...chunkRange) error {
 				r.keepChunks(c, max(at, c.first), group)
 			}
 		}
-	})
-	if !Unreadable(err) {
-		return err
+	}
+	if Damage(func() { r.groups(spans, fill) }) == nil {
+		return
 	}
 	for _, c := range ranges {
 		parts := []chunkRange{c}
 		if half := len(c.chunks) / 2; len(ranges) == 1 {
 			if half == 0 {
 				c.chunks[0] = index.Chunk{Damaged: true}
-				return nil
+				return
 			}
 			parts = []chunkRange{{span{c.of, c.first, c.first + half - 1}, c.chunks[:half]},
 				{span{c.of, c.first + half, c.last}, c.chunks[half:]}}
 		}
 		for _, part := range parts {
-			if err := r.fill(part); err != nil {
-				return err
-			}
+			r.fill(part)
 		}
 	}
-	return nil
 }
 
 // Whole reads documents with all their chunks, in the order of their rows. Chunks that cannot be read are marked; of a
 // damaged row only the id is known.
-func (r *Reader) Whole(rows ...*Row) ([]index.Document, error) {
+func (r *Reader) Whole(rows ...*Row) []index.Document {
 	ranges := make([]chunkRange, 0, len(rows))
 	for _, row := range rows {
 		if r.complete(row); row.Damaged {
@@ -324,9 +298,7 @@ func (r *Reader) Whole(rows ...*Row) ([]index.Document, error) {
 			ranges = append(ranges, rangeOf(row, 0, row.ChunkCount-1))
 		}
 	}
-	if err := r.fill(ranges...); err != nil {
-		return nil, err
-	}
+	r.fill(ranges...)
 	all := make([]index.Document, len(rows))
 	for i, c := range ranges {
 		all[i] = c.of.Document
@@ -334,17 +306,17 @@ func (r *Reader) Whole(rows ...*Row) ([]index.Document, error) {
 			setDerived(&all[i])
 		}
 	}
-	return all, nil
+	return all
 }
 
 // textless is Whole without the chunks, which are in another table.
-func (r *Reader) textless(rows ...*Row) ([]index.Document, error) {
+func (r *Reader) textless(rows ...*Row) []index.Document {
 	all := make([]index.Document, len(rows))
 	for i, row := range rows {
 		r.complete(row)
 		all[i] = row.Document
 	}
-	return all, nil
+	return all
 }
 
 // ExportChunks bounds what Export reads at once, beside one document.
@@ -362,17 +334,14 @@ func Fitting(rows []*Row) int {
 }
 
 // Export returns documents as index.Exporter does.
-func (r *Reader) Export(after string, limit int) ([]index.Document, error) {
-	rows, err := r.Rows("WHERE id > ? ORDER BY id LIMIT ?", after, limit)
-	if err != nil {
-		return nil, err
-	}
+func (r *Reader) Export(after string, limit int) []index.Document {
+	rows := r.Rows("WHERE id > ? ORDER BY id LIMIT ?", after, limit)
 	rows = rows[:Fitting(rows)]
-	list, err := r.Whole(rows...)
+	list := r.Whole(rows...)
 	for i, row := range rows {
-		if err == nil && (row.Damaged || Damaged(list[i].Chunks, 0) != nil) {
-			err = fmt.Errorf("document %q: %w", row.ID, fault.ErrDamaged)
+		if row.Damaged || Damaged(list[i].Chunks, 0) != nil {
+			guard.Abort(fmt.Errorf("document %q: %w", row.ID, fault.ErrDamaged))
 		}
 	}
-	return list, err
+	return list
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"quarry/internal/guard"
 	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/sqldb"
@@ -14,7 +15,7 @@ import (
 
 // Reads are the methods of a snapshot that read documents without an index of their words.
 type Reads struct {
-	Read func(ctx context.Context, f func(*Reader) error) error // calls f with the reader of the snapshot
+	Read func(ctx context.Context, f func(*Reader)) error // calls f with the reader of the snapshot
 
 	mutex sync.Mutex
 	found []index.Damage
@@ -51,8 +52,8 @@ func (r *Reads) noteChunks(of *Row, from int, chunks []index.Chunk) {
 
 // admitted returns the rows of documents, nil for one that access does not admit. A damaged one has only its id, and
 // its damage is noted.
-func (r *Reads) admitted(from *Reader, access index.Access, ids ...string) ([]*Row, error) {
-	rows, err := from.Recall(ids...)
+func (r *Reads) admitted(from *Reader, access index.Access, ids ...string) []*Row {
+	rows := from.Recall(ids...)
 	for i, row := range rows {
 		if row != nil && !row.Damaged {
 			if !access.Admits(&row.Document) {
@@ -73,48 +74,37 @@ func (r *Reads) admitted(from *Reader, access index.Access, ids ...string) ([]*R
 			r.noteChunks(row, 0, nil)
 		}
 	}
-	return rows, err
+	return rows
 }
 
 // Documents implements index.Snapshot.
-func (r *Reads) Documents(ctx context.Context, ids []string, access index.Access) ([]index.Stored, error) {
-	found := make([]index.Stored, 0, len(ids))
-	err := r.Read(ctx, func(from *Reader) error {
-		rows, err := r.admitted(from, access, ids...)
-		for _, row := range rows {
+func (r *Reads) Documents(ctx context.Context, ids []string, access index.Access) (found []index.Stored, err error) {
+	err = r.Read(ctx, func(from *Reader) {
+		found = make([]index.Stored, 0, len(ids))
+		for _, row := range r.admitted(from, access, ids...) {
 			if row != nil {
 				found = append(found, row.Stored)
 			}
 		}
-		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return found, nil
+	return found, err
 }
 
 // Texts implements index.Snapshot.
 func (r *Reads) Texts(ctx context.Context, ranges []index.Range,
 	access index.Access) (texts [][]index.Chunk, err error) {
-	err = r.Read(ctx, func(from *Reader) error {
-		_, texts, err = r.texts(from, access, ranges...)
-		return err
-	})
+	err = r.Read(ctx, func(from *Reader) { _, texts = r.texts(from, access, ranges...) })
 	return texts, err
 }
 
 // texts returns the chunks of ranges, and the rows of their documents as admitted does.
-func (r *Reads) texts(from *Reader, access index.Access,
-	ranges ...index.Range) (rows []*Row, texts [][]index.Chunk, err error) {
+func (r *Reads) texts(from *Reader, access index.Access, ranges ...index.Range) (rows []*Row, texts [][]index.Chunk) {
 	ids := make([]string, len(ranges))
 	for i, wanted := range ranges {
 		ids[i] = wanted.DocumentID
 	}
 	texts = make([][]index.Chunk, len(ranges))
-	if rows, err = r.admitted(from, access, ids...); err != nil {
-		return rows, texts, err
-	}
+	rows = r.admitted(from, access, ids...)
 	var all []chunkRange
 	for i, row := range rows {
 		if row == nil || row.Damaged {
@@ -124,11 +114,11 @@ func (r *Reads) texts(from *Reader, access index.Access,
 			texts[i], all = c.chunks, append(all, c)
 		}
 	}
-	err = from.fill(all...)
+	from.fill(all...)
 	for _, c := range all {
 		r.noteChunks(c.of, c.first, c.chunks)
 	}
-	return rows, texts, err
+	return rows, texts
 }
 
 // Likeness returns what index.Snapshot's Like does, of a passage that can be read. rare returns the words of a text
@@ -137,23 +127,17 @@ func (r *Reads) Likeness(ctx context.Context, id string, chunk int, access index
 	rare func(text string) ([]string, error)) (
 	found index.Likeness, err error) {
 	var passage index.Document
-	err = r.Read(ctx, func(from *Reader) error {
-		rows, texts, err := r.texts(from, access, index.Range{DocumentID: id, From: chunk, To: chunk})
-		if err == nil && (len(texts[0]) == 0 || texts[0][0].Damaged) {
-			err = fmt.Errorf("passage %d of %q: %w", chunk, id, fault.ErrNotFound)
-		}
-		if err != nil {
-			return err
+	err = r.Read(ctx, func(from *Reader) {
+		rows, texts := r.texts(from, access, index.Range{DocumentID: id, From: chunk, To: chunk})
+		if len(texts[0]) == 0 || texts[0][0].Damaged {
+			guard.Abort(fmt.Errorf("passage %d of %q: %w", chunk, id, fault.ErrNotFound))
 		}
 		passage = rows[0].Document
 		passage.Chunks = texts[0]
-		model, err := CurrentModel(from.Source)
-		if err != nil || model.Name == "" {
-			return err
+		if model := CurrentModel(from.Source); model.Name != "" {
+			vectors := model.Vectors(from.Source, []string{EmbeddedText(&passage, 0)})
+			found.Vector = index.Vector{Model: model.Name, Values: vectors[0]}
 		}
-		vectors, err := model.Vectors(from.Source, []string{EmbeddedText(&passage, 0)})
-		found.Vector = index.Vector{Model: model.Name, Values: vectors[0]}
-		return err
 	})
 	if err == nil {
 		found.Words, err = rare(passage.Title + "\n\n" + passage.Chunks[0].Text)
@@ -163,38 +147,34 @@ func (r *Reads) Likeness(ctx context.Context, id string, chunk int, access index
 
 // DocumentIDs implements index.Snapshot. The ids ascend.
 func (r *Reads) DocumentIDs(ctx context.Context, by index.Selector) (ids []string, err error) {
-	err = r.Read(ctx, func(from *Reader) error {
-		if names := &from.Packer.names; names.load != nil {
-			if err := names.load(); err != nil {
-				return err
-			}
+	err = r.Read(ctx, func(from *Reader) {
+		names := &from.Packer.names
+		if names.load != nil {
+			guard.Check(names.load())
 		}
-		where, args := from.Packer.names.selection(by)
-		if where == "" {
-			return nil
+		if where, args := names.selection(by); where != "" {
+			ids = sqldb.ColumnOf[string](from.Source, "SELECT id FROM documents WHERE "+where+" ORDER BY id", args...)
 		}
-		ids, err = sqldb.ColumnOf[string](from.Source, "SELECT id FROM documents WHERE "+where+" ORDER BY id", args...)
-		return err
 	})
 	return ids, err
 }
 
 // Origins implements index.Snapshot.
 func (r *Reads) Origins(ctx context.Context) (origins map[string]int, err error) {
-	err = r.Read(ctx, func(from *Reader) error {
-		stored, err := sqldb.MapOf[string, int](from.Source,
+	err = r.Read(ctx, func(from *Reader) {
+		stored := sqldb.MapOf[string, int](from.Source,
 			`SELECT CASE WHEN origin = ? AND substr(id, 1, 5) = 'file:' THEN substr(id, 6) ELSE origin END AS file,
 			count(*) FROM documents
 			WHERE origin <> '' GROUP BY file`, inID)
 		origins = make(map[string]int, len(stored))
 		for origin, count := range stored {
-			if _, lost := from.Packer.names.expand(&origin); lost != nil && !Unreadable(lost) {
-				return lost
-			} else if lost == nil {
+			if Damage(func() {
+				_, err := from.Packer.names.expand(&origin)
+				guard.Check(err)
+			}) == nil {
 				origins[origin] += count
 			}
 		}
-		return err
 	})
 	return origins, err
 }
@@ -204,12 +184,9 @@ func (r *Reads) Resolve(ctx context.Context, f index.Filter) (_ index.Filter, er
 	if f.AddedSince.IsZero() {
 		return f, nil
 	}
-	f.Among = []string{}
-	err = r.Read(ctx, func(from *Reader) error {
-		found, err := sqldb.ColumnOf[string](from.Source, `SELECT id FROM documents
+	err = r.Read(ctx, func(from *Reader) {
+		f.Among = sqldb.ColumnOf[string](from.Source, `SELECT id FROM documents
 			WHERE row >= (SELECT min(document) FROM additions WHERE at > ?)`, f.AddedSince.UnixMicro())
-		f.Among = append(f.Among, found...)
-		return err
 	})
 	f.AddedSince = time.Time{}
 	return f, err

@@ -1,8 +1,6 @@
 package documents
 
 import (
-	"database/sql"
-
 	"quarry/server/index"
 	"quarry/server/index/analysis"
 	"quarry/server/index/segment"
@@ -34,13 +32,12 @@ func (s *Store) wordsOf(d *index.Document) []byte {
 }
 
 // replaced returns the statistics of documents as they were at a position, by id. Those that are not known are missing.
-func replaced(from *Reader, position int64, ids []string) (map[string]segment.Delta, error) {
+func replaced(from *Reader, position int64, ids []string) map[string]segment.Delta {
 	found := make(map[string]segment.Delta)
-	return found, from.Each(func(row *sql.Rows) error {
-		id, words, delta := "", []byte(nil), segment.Delta{}
-		if err := row.Scan(&id, &words); err != nil {
-			return err
-		}
+	for id, words := range sqldb.MapOf[string, []byte](from.Source, `SELECT id, words FROM replaced WHERE changed > ?
+		AND since <= ? AND analyser = ? AND id IN (SELECT value FROM json_each(?))`, position, position,
+		analysis.Version, sqldb.JSON{V: ids}) {
+		delta := segment.Delta{}
 		data, err := Unseal(words, []byte(id))
 		if err == nil {
 			data, err = from.Packer.Unpack(data)
@@ -48,7 +45,6 @@ func replaced(from *Reader, position int64, ids []string) (map[string]segment.De
 		if err == nil && delta.UnmarshalBinary(data) == nil { // else a segment has them
 			found[id] = delta
 		}
-		return nil
-	}, `SELECT id, words FROM replaced WHERE changed > ? AND since <= ? AND analyser = ?
-		AND id IN (SELECT value FROM json_each(?))`, position, position, analysis.Version, sqldb.JSON{V: ids})
+	}
+	return found
 }

@@ -1,12 +1,12 @@
 package documents
 
 import (
-	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"quarry/internal/guard"
 	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/sqldb"
@@ -25,7 +25,7 @@ type Row struct {
 	size  int       // of what was in Detail, in bytes of memory
 }
 
-// Columns are those of a row, as Scan reads and Values returns them.
+// Columns are those of a row, as Values returns them.
 const Columns = "row, id, hash, source, origin, title, link, type, created_at, updated_at, hidden, chunks, detail"
 
 // Lost returns the row of a document of which only the id is known.
@@ -54,16 +54,19 @@ const inID = "="
 // fileOf returns the origin of which an id is made.
 func fileOf(id string) (origin string, ok bool) { return strings.CutPrefix(id, "file:") }
 
-// Scan reads Columns.
-func (r *Row) Scan(row *sql.Rows) error {
-	err := row.Scan(&r.Number, &r.ID, &r.Hash, &r.Source, &r.Origin, &r.Title, &r.Link, &r.Type,
-		(*sqldb.Micros)(&r.CreatedAt), (*sqldb.Micros)(&r.UpdatedAt), &r.Hidden, &r.ChunkCount, &r.Detail)
+// pointers returns where Columns are stored.
+func (r *Row) pointers() []any {
+	return []any{&r.Number, &r.ID, &r.Hash, &r.Source, &r.Origin, &r.Title, &r.Link, &r.Type,
+		(*sqldb.Micros)(&r.CreatedAt), (*sqldb.Micros)(&r.UpdatedAt), &r.Hidden, &r.ChunkCount, &r.Detail}
+}
+
+// expand sets the columns that are left to the id, once the row was read.
+func (r *Row) expand() {
 	if origin, ok := fileOf(r.ID); ok && r.Origin == inID {
 		if r.Origin = origin; r.Link == inID {
 			r.Link = "file://" + origin
 		}
 	}
-	return err
 }
 
 // shared are the columns that names may stand in.
@@ -105,22 +108,20 @@ func (r *Row) Damage(from int, chunks []index.Chunk) (damage index.Damage, ok bo
 
 // ErrOrder: rows come in an order that they cannot be in. A damaged page that leads back to one before it would be read
 // for ever.
-var ErrOrder = fmt.Errorf("%w: its rows are out of order", fault.ErrDamaged)
+var ErrOrder = fmt.Errorf("read the library: %w: its rows are out of order", fault.ErrDamaged)
 
 // Cursors returns the bookkeeping entries whose key begins with prefix.
-func Cursors(from sqldb.Source, prefix string) (map[string]string, error) {
-	found, last := make(map[string]string), ""
-	return found, from.Each(func(row *sql.Rows) error {
-		key, value := "", ""
-		if err := row.Scan(&key, &value); err != nil {
-			return err
-		}
+func Cursors(from sqldb.Source, prefix string) map[string]string {
+	found := make(map[string]string)
+	key, value, last := "", "", ""
+	for range from.Each([]any{&key, &value}, "SELECT key, value FROM cursors WHERE key >= ? AND key < ? ORDER BY key",
+		prefix, prefix+string(utf8.MaxRune)) {
 		if key <= last {
-			return ErrOrder
+			guard.Abort(ErrOrder)
 		}
 		last, found[key] = key, value
-		return nil
-	}, "SELECT key, value FROM cursors WHERE key >= ? AND key < ? ORDER BY key", prefix, prefix+string(utf8.MaxRune))
+	}
+	return found
 }
 
 // PutCursors stores bookkeeping entries; an empty value removes the entry.

@@ -1,13 +1,11 @@
-package documents_test
+package documents
 
 import (
-	"database/sql"
 	"errors"
 	"reflect"
 	"testing"
 	"time"
 
-	"quarry/server/documents"
 	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/sqldb"
@@ -15,7 +13,7 @@ import (
 )
 
 // TestRows writes a row, replaces it, and reads it again: each column has its place in the lists of Columns, Values,
-// Scan and Replaced.
+// and pointers.
 func TestRows(t *testing.T) {
 	db, err := sqlite.Open(t.Context(), sqlite.Options{})
 	if err != nil {
@@ -23,40 +21,38 @@ func TestRows(t *testing.T) {
 	}
 	defer func() { _ = db.Close() }()
 	day := time.Date(2026, 8, 1, 9, 30, 0, 123_000, time.UTC)
-	first := documents.Row{Number: 1, Hash: []byte{1}, Detail: []byte{2}}
+	first := Row{Number: 1, Hash: []byte{1}, Detail: []byte{2}}
 	first.ID, first.Source = "a", "file"
-	second := documents.Row{Number: 1, Hash: []byte{4}, Detail: []byte{5}}
+	second := Row{Number: 1, Hash: []byte{4}, Detail: []byte{5}}
 	second.Document = index.Document{ID: "a", Source: "web", Origin: "o", Title: "t", Link: "l", Type: "y",
 		CreatedAt: day, UpdatedAt: day.Add(time.Hour), Hidden: true}
 	second.ChunkCount = 3
-	for _, stored := range []documents.Row{first, second} {
+	for _, stored := range []Row{first, second} {
 		err := sqldb.UpdateWhole(t.Context(), db, func(tx *sqldb.Tx) {
-			tx.Exec("CREATE TABLE IF NOT EXISTS documents (" + documents.Columns + ")")
+			tx.Exec("CREATE TABLE IF NOT EXISTS documents (" + Columns + ")")
 			tx.Exec("DELETE FROM documents")
-			tx.Insert("documents ("+documents.Columns+")", [][]any{stored.Values()}, "")
+			tx.Insert("documents ("+Columns+")", [][]any{stored.Values()}, "")
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		var got documents.Row
-		err = sqldb.Each(t.Context(), db.Reader, func(row *sql.Rows) error { return got.Scan(row) },
-			"SELECT "+documents.Columns+" FROM documents")
-		if err != nil || !reflect.DeepEqual(got, stored) {
+		got, err := sqldb.Select(t.Context(), db.Reader, (*Row).pointers, "SELECT "+Columns+" FROM documents")
+		if err != nil || !reflect.DeepEqual(got, []Row{stored}) {
 			t.Errorf("read %+v, %v; stored %+v", got, err, stored)
 		}
 	}
 }
 
 func TestDamages(t *testing.T) {
-	var shown documents.Reads
-	lost, sound := documents.Lost("a", fault.ErrDamaged), new(documents.Row)
+	var shown Reads
+	lost, sound := Lost("a", fault.ErrDamaged), new(Row)
 	sound.ID, sound.Origin = "b", "o"
 	if lost.Owner() != index.LostOrigin || sound.Owner() != "o" || !lost.Damaged ||
 		!errors.Is(lost.Cause, fault.ErrDamaged) {
 		t.Errorf("owners %q and %q of %+v and %+v", lost.Owner(), sound.Owner(), lost, sound)
 	}
 	for _, from := range []int{4, 1, 4} {
-		for _, row := range []*documents.Row{lost, sound} {
+		for _, row := range []*Row{lost, sound} {
 			damage, ok := row.Damage(from, []index.Chunk{{}, {Damaged: true}})
 			if !ok {
 				t.Errorf("no damage of %s", row.ID)
@@ -80,7 +76,7 @@ func TestCursors(t *testing.T) {
 	defer func() { _ = db.Close() }()
 	put := func(cursors map[string]string) {
 		t.Helper()
-		err := sqldb.UpdateWhole(t.Context(), db, func(tx *sqldb.Tx) { documents.PutCursors(tx, cursors) })
+		err := sqldb.UpdateWhole(t.Context(), db, func(tx *sqldb.Tx) { PutCursors(tx, cursors) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,8 +92,8 @@ func TestCursors(t *testing.T) {
 		"a/": {"a/2": "changed", "a/3": "new"},
 		"c":  {},
 	} {
-		if got, err := documents.Cursors(sqldb.Source{Context: t.Context(), Querier: db.Reader}, prefix); err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("cursors of %q: %v, %v", prefix, got, err)
+		if got := Cursors(sqldb.Shared(t.Context(), db.Reader), prefix); !reflect.DeepEqual(got, want) {
+			t.Errorf("cursors of %q: %v", prefix, got)
 		}
 	}
 }

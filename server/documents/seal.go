@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"strings"
 
+	"quarry/internal/guard"
 	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/segment"
@@ -52,6 +53,15 @@ func UnsealOld(value, key []byte) ([]byte, error) {
 func Unreadable(err error) bool {
 	return errors.Is(err, ErrPacked) || errors.Is(err, fault.ErrDamaged) ||
 		err != nil && strings.Contains(err.Error(), "sql: Scan error")
+}
+
+// Damage calls read, and returns the error that it is aborted with if it is Unreadable. Others abort the caller.
+func Damage(read func()) error {
+	err := guard.Ended(read)
+	if !Unreadable(err) {
+		guard.Check(err)
+	}
+	return err
 }
 
 // sealKey is the key of the seal of a row's detail: all other columns, and what the lists of its names begin with.

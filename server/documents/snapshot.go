@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"quarry/internal/guard"
 	"quarry/server/index"
 	"quarry/server/sqldb"
 )
@@ -36,8 +37,8 @@ func (s *Store) Snapshot(ctx context.Context) (*Snapshot, error) {
 		s.snapshots.Release(1)
 		return nil, err
 	}
-	shown, from := &Snapshot{of: s, tx: tx}, sqldb.Source{Context: ctx, Querier: tx}
-	if shown.State, err = s.state(from); err != nil {
+	shown, from := &Snapshot{of: s, tx: tx}, sqldb.Shared(ctx, tx)
+	if err := guard.Ended(func() { shown.State = s.state(from) }); err != nil {
 		shown.Close()
 		return nil, err
 	}
@@ -63,49 +64,31 @@ func (s *Snapshot) Reader(ctx context.Context) *Reader { return s.read.In(ctx) }
 func (s *Snapshot) Version() string { return s.State.Version() }
 
 // locked calls f with what reads the snapshot, while no other method uses the transaction.
-func (s *Snapshot) locked(ctx context.Context, f func(*Reader) error) error {
+func (s *Snapshot) locked(ctx context.Context, f func(*Reader)) error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if s.closed {
 		return errClosed
 	}
-	return f(s.Reader(ctx))
-}
-
-// lockedTo is locked for what returns something.
-func lockedTo[T any](ctx context.Context, s *Snapshot, f func(*Reader) (T, error)) (found T, err error) {
-	err = s.locked(ctx, func(from *Reader) error {
-		found, err = f(from)
-		return err
-	})
-	return found, err
+	return guard.Ended(func() { f(s.Reader(ctx)) })
 }
 
 // Whole returns documents with their chunks, in no order, for an index of their words.
-func (s *Snapshot) Whole(ctx context.Context, ids []string) ([]index.Document, error) {
-	return lockedTo(ctx, s, func(from *Reader) ([]index.Document, error) {
-		rows, err := from.readable(ids)
-		if err != nil {
-			return nil, err
-		}
-		return from.Whole(rows...)
-	})
+func (s *Snapshot) Whole(ctx context.Context, ids []string) (list []index.Document, err error) {
+	err = s.locked(ctx, func(from *Reader) { list = from.Whole(from.readable(ids)...) })
+	return list, err
 }
 
 // readable returns the rows of documents that exist and can be read.
-func (r *Reader) readable(ids []string) ([]*Row, error) {
-	rows, err := r.Recall(ids...)
-	return slices.DeleteFunc(rows, func(row *Row) bool { return row == nil || row.Damaged }), err
+func (r *Reader) readable(ids []string) []*Row {
+	return slices.DeleteFunc(r.Recall(ids...), func(row *Row) bool { return row == nil || row.Damaged })
 }
 
 // Stats implements index.Snapshot. Bytes are those of the database.
 func (s *Snapshot) Stats(ctx context.Context) (stats index.Stats, err error) {
 	stats = index.Stats{Documents: s.State.Documents, Chunks: s.State.Chunks, VectorModel: s.State.Model}
-	err = s.locked(ctx, func(from *Reader) error {
-		e, err := embedded(from.Source, s.State.Model)
-		if err != nil {
-			return err
-		}
+	err = s.locked(ctx, func(from *Reader) {
+		e := embedded(from.Source, s.State.Model)
 		if stats.Refused = e.Refused; s.State.Model != "" {
 			stats.Vectors = max(0, e.Done-e.Refused)
 		}
@@ -114,27 +97,24 @@ func (s *Snapshot) Stats(ctx context.Context) (stats index.Stats, err error) {
 			size = `SELECT CAST(coalesce(sum(pg_total_relation_size(c.oid)), 0) AS BIGINT) FROM pg_class AS c
 				JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = current_schema() AND c.relkind = 'r'`
 		}
-		return from.Get([]any{&stats.Bytes}, size)
+		from.Get([]any{&stats.Bytes}, size)
 	})
 	return stats, err
 }
 
 // Versions returns the numbers of the last changes of documents, by id; those that do not exist or that access does not
 // admit are missing.
-func (s *Snapshot) Versions(ctx context.Context, ids []string, access index.Access) (map[string]int64, error) {
-	versions := make(map[string]int64, len(ids))
-	err := s.locked(ctx, func(from *Reader) error {
-		rows, err := from.readable(ids)
-		if err != nil {
-			return err
-		}
-		logged, err := from.logged(rows)
+func (s *Snapshot) Versions(ctx context.Context, ids []string, access index.Access) (versions map[string]int64,
+	err error) {
+	versions = make(map[string]int64, len(ids))
+	err = s.locked(ctx, func(from *Reader) {
+		rows := from.readable(ids)
+		logged := from.logged(rows)
 		for _, row := range rows {
 			if access.Admits(&row.Document) {
 				versions[row.ID] = logged[row.Number].number
 			}
 		}
-		return err
 	})
 	return versions, err
 }

@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"time"
 
+	"quarry/internal/guard"
 	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/postgres"
@@ -72,11 +73,9 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 		return nil, fmt.Errorf("open the documents: %w", err)
 	}
 	s.Engine = s.apply
-	m, err := ReadState(s.Newest(ctx))
-	if err != nil {
+	if err := guard.Ended(func() { s.opened = ReadState(s.Newest(ctx)).Store }); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the documents: %w", err), s.Close())
 	}
-	s.opened = m.Store
 	return s, nil
 }
 
@@ -182,15 +181,15 @@ func (s *Store) Replaced(ctx context.Context) (bool, error) {
 func (s *Store) Check(ctx context.Context, options index.CheckOptions, report func(done, total int)) (
 	found []index.Damage, err error) {
 	note := func(damage index.Damage) { found = append(found, damage) }
-	if options.Documents != nil {
-		err = s.ExamineNamed(ctx, options.Documents, note)
-	} else if err = s.ExamineDictionaries(ctx, options.Repair && !s.ReadOnly(), note); err == nil {
-		var first, end int64
-		if first, end, err = s.Reader(s.Newest(ctx)).RowNumbers(); err == nil {
-			err = s.ExamineRows(ctx, first, end, note, func(error) bool { return false }, report)
+	if err = guard.Ended(func() {
+		if options.Documents != nil {
+			s.ExamineNamed(ctx, options.Documents, note)
+			return
 		}
-	}
-	if err != nil {
+		s.ExamineDictionaries(ctx, options.Repair && !s.ReadOnly(), note)
+		first, end := s.Reader(s.Newest(ctx)).RowNumbers()
+		s.ExamineRows(ctx, first, end, note, func(error) bool { return false }, report)
+	}); err != nil {
 		err = fmt.Errorf("check the documents: %w", err)
 	}
 	return found, err

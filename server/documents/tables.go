@@ -61,42 +61,41 @@ type State struct {
 func (s State) Version() string { return fmt.Sprintf("%s.%d", s.Store, s.Generation) }
 
 // ReadState reads the state that a transaction shows.
-func ReadState(db sqldb.Source) (m State, err error) {
-	err = db.Get([]any{&m.Store, &m.Generation, &m.Manifest, &m.Documents, &m.Chunks, &m.Model},
+func ReadState(db sqldb.Source) (m State) {
+	db.Row(fmt.Errorf("read the state of the library: %w", fault.ErrDamaged),
+		[]any{&m.Store, &m.Generation, &m.Manifest, &m.Documents, &m.Chunks, &m.Model},
 		`SELECT store, generation, manifest, documents, chunks,
 		coalesce((SELECT name FROM embedding_models WHERE current = 1), '') FROM meta WHERE id = 1`)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = fmt.Errorf("read the state of the library: %w", fault.ErrDamaged)
-	}
-	return m, err
+	return m
 }
 
 // state is ReadState of what was opened; fault.ErrReplaced if it was removed, or another one took its place.
-func (s *Tables) state(db sqldb.Source) (State, error) {
-	m, err := ReadState(db)
+func (s *Tables) state(db sqldb.Source) (m State) {
+	err := guard.Ended(func() { m = ReadState(db) })
 	var answer interface{ SQLState() string }
 	if errors.As(err, &answer) && answer.SQLState() == "42P01" || // no such table
 		err == nil && s.opened != "" && m.Store != s.opened {
 		err = fmt.Errorf("read the state of the library: %w", fault.ErrReplaced)
 	}
-	return m, err
+	guard.Check(err)
+	return m
 }
 
 // Written is what an engine stores with documents. Its methods are called in order, and again from the first one when
-// another writer was faster; Store may be called twice.
+// another writer was faster; Store may be called twice. They abort with their errors.
 type Written interface {
 	// Begin discards what was prepared before. It returns what is called with each document that is replaced or
 	// removed, as far as it can be read, by its number among the changes; nil: their texts need not be read.
-	Begin(tx sqldb.Source) (replaced func(n int, old index.Document), err error)
-	Prepare(tx sqldb.Source, plan *Plan) error
+	Begin(tx sqldb.Source) (replaced func(n int, old index.Document))
+	Prepare(tx sqldb.Source, plan *Plan)
 	// Store is called with the state before the write, if documents change.
-	Store(tx *sqldb.Tx, plan *Plan, before State) error
+	Store(tx *sqldb.Tx, plan *Plan, before State)
 }
 
 var (
 	// ErrOvertaken: another writer changed the same documents between the preparation of a change and its transaction.
 	ErrOvertaken = errors.New("another writer changed the same documents")
-	// ErrUnchanged is returned by the preparation of a change that has nothing to store.
+	// ErrUnchanged ends the preparation of a change that has nothing to store.
 	ErrUnchanged = errors.New("nothing changes")
 )
 
@@ -104,37 +103,35 @@ var (
 const optimisticTries = 2
 
 // State returns the newest state.
-func (s *Tables) State(ctx context.Context) (State, error) { return s.state(s.Newest(ctx)) }
+func (s *Tables) State(ctx context.Context) (now State, err error) {
+	defer guard.End(&err)
+	return s.state(s.Newest(ctx)), nil
+}
 
 // Version implements index.Index.
-func (s *Tables) Version(ctx context.Context) (string, error) {
-	now, err := s.State(ctx)
-	if err != nil {
-		return "", err
-	}
-	return now.Version(), nil
+func (s *Tables) Version(ctx context.Context) (version string, err error) {
+	defer guard.End(&err)
+	return s.state(s.Newest(ctx)).Version(), nil
 }
 
 // Cursors implements index.Index.
-func (s *Tables) Cursors(ctx context.Context, prefix string) (map[string]string, error) {
-	return Cursors(s.Newest(ctx), prefix)
+func (s *Tables) Cursors(ctx context.Context, prefix string) (found map[string]string, err error) {
+	defer guard.End(&err)
+	return Cursors(s.Newest(ctx), prefix), nil
 }
 
 // Export implements index.Exporter.
 func (s *Tables) Export(ctx context.Context, after string, limit int) (list []index.Document, err error) {
-	err = s.Read(ctx, func(tx sqldb.Source) error {
-		if _, err := s.state(tx); err != nil {
-			return err // as when other documents took their place
-		}
-		list, err = s.Reader(tx).Export(after, limit)
-		return err
+	err = s.Read(ctx, func(tx sqldb.Source) {
+		s.state(tx) // fails when other documents took their place
+		list = s.Reader(tx).Export(after, limit)
 	})
 	return list, err
 }
 
 // Newest returns what reads the newest state, each statement by itself.
 func (s *Tables) Newest(ctx context.Context) sqldb.Source {
-	return sqldb.Source{Context: ctx, Querier: s.DB.Pool()}
+	return sqldb.Shared(ctx, s.DB.Pool())
 }
 
 // ReadOnly reports whether the database was opened without the right to change it.
@@ -167,26 +164,22 @@ func (s *Tables) Begin(ctx context.Context) (*sql.Tx, error) {
 }
 
 // Read calls f with a transaction that only reads.
-func (s *Tables) Read(ctx context.Context, f func(sqldb.Source) error) error {
+func (s *Tables) Read(ctx context.Context, f func(sqldb.Source)) error {
 	tx, err := s.Begin(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }()
-	return f(sqldb.Source{Context: ctx, Querier: tx})
+	return guard.Ended(func() { f(sqldb.Shared(ctx, tx)) })
 }
 
-// Commit prepares a change and stores it. verify is called with the write lock, and returns ErrOvertaken if what was
-// prepared without it does not fit any more.
-func (s *Tables) Commit(ctx context.Context, prepare, verify func(sqldb.Source) error,
-	store func(*sqldb.Tx) error) error {
-	storeAfter := func(first func(sqldb.Source) error) error {
+// Commit prepares a change and stores it. verify is called with the write lock, and aborts with ErrOvertaken if what
+// was prepared without it does not fit any more.
+func (s *Tables) Commit(ctx context.Context, prepare, verify func(sqldb.Source), store func(*sqldb.Tx)) error {
+	storeAfter := func(first func(sqldb.Source)) error {
 		return s.Change(ctx, func(tx *sqldb.Tx) {
-			err := first(tx.Source())
-			if err == nil {
-				err = store(tx)
-			}
-			tx.Fail(err)
+			first(tx.Source)
+			store(tx)
 		})
 	}
 	err := ErrOvertaken
@@ -219,13 +212,7 @@ func (s *Tables) Write(ctx context.Context, batch index.Batch) (written index.Wr
 		}
 		return written, err
 	}
-	err = s.Read(ctx, func(tx sqldb.Source) error {
-		plan, err := s.Reader(tx).Plan(changes, nil)
-		if err == nil {
-			written = plan.Written
-		}
-		return err
-	})
+	err = s.Read(ctx, func(tx sqldb.Source) { written = s.Reader(tx).Plan(changes, nil).Written })
 	return written, err
 }
 
@@ -249,70 +236,50 @@ func (s *Tables) UpdateAccess(ctx context.Context, patches []index.AccessPatch) 
 
 // Apply stores changes, bookkeeping entries and what an engine has beside them in one transaction.
 func (s *Tables) Apply(ctx context.Context, changes []Change, cursors map[string]string, with Written) (
-	index.Written, error) {
+	written index.Written, err error) {
+	defer guard.End(&err)
 	if s.ReadOnly() {
-		return index.Written{}, fmt.Errorf("write to the library: %w", fault.ErrReadOnly)
+		guard.While("write to the library", fault.ErrReadOnly)
 	}
-	err := s.prepareDictionary(ctx, changes)
-	if err == nil {
-		err = s.prepareNames(ctx, changes)
-	}
-	if err != nil {
-		return index.Written{}, err
-	}
+	s.prepareDictionary(ctx, changes)
+	s.prepareNames(ctx, changes)
 	var plan *Plan
 	var planned State
-	err = s.Commit(ctx, func(tx sqldb.Source) (err error) {
-		if planned, err = s.state(tx); err != nil {
-			return err
-		}
-		replaced, err := with.Begin(tx)
-		if err == nil {
-			plan, err = s.Reader(tx).Plan(changes, replaced)
-		}
-		if err != nil {
-			return err
-		}
-		if plan.Nothing() {
-			if changed, err := cursorsChange(tx, cursors); err != nil || !changed {
-				return cmp.Or(err, ErrUnchanged)
-			}
+	guard.Check(s.Commit(ctx, func(tx sqldb.Source) {
+		planned = s.state(tx)
+		plan = s.Reader(tx).Plan(changes, with.Begin(tx))
+		if plan.Nothing() && !cursorsChange(tx, cursors) {
+			guard.Abort(ErrUnchanged)
 		}
 		group, _ := guard.NewGroup(ctx)
-		group.Run(func() error { return plan.Pack(ctx, s.Packer) })
-		group.Run(func() error { return with.Prepare(tx, plan) })
-		return group.Wait()
-	}, func(tx sqldb.Source) error {
+		group.Run(func() error { plan.Pack(ctx, s.Packer); return nil })
+		group.Run(func() error { with.Prepare(tx, plan); return nil })
+		guard.Check(group.Wait())
+	}, func(tx sqldb.Source) {
 		before := planned
-		var err error
-		if planned, err = s.state(tx); err != nil || planned == before {
-			return err
+		if planned = s.state(tx); planned != before {
+			plan.verify(s.Reader(tx))
 		}
-		return plan.verify(s.Reader(tx))
-	}, func(tx *sqldb.Tx) error {
+	}, func(tx *sqldb.Tx) {
 		if PutCursors(tx, cursors); plan.Nothing() { // cursors alone change nothing that can be seen
-			return nil
+			return
 		}
-		tx.Fail(s.put(tx, plan, planned))
-		return with.Store(tx, plan, planned)
-	})
-	if err != nil {
-		return index.Written{}, err
-	}
+		s.put(tx, plan, planned)
+		with.Store(tx, plan, planned)
+	}))
 	return plan.Written, nil
 }
 
 // cursorsChange reports whether one of cursors is not stored like this.
-func cursorsChange(tx sqldb.Source, cursors map[string]string) (bool, error) {
+func cursorsChange(tx sqldb.Source, cursors map[string]string) bool {
 	for key, value := range cursors {
 		current := ""
-		err := tx.Get([]any{&current},
-			"SELECT coalesce(max(value), '') FROM cursors WHERE key = ?", key)
-		if err != nil || current != value {
-			return err == nil, err
+		tx.Get([]any{&current}, "SELECT coalesce(max(value), '') FROM cursors WHERE key = ?", key)
+		if current != value {
+			return true
 		}
 	}
-	return false, nil
+	return false
 }
 
 // stored returns the rows of documents that were stored before.
@@ -325,24 +292,20 @@ func (p *Plan) stored() (rows []*Row) {
 	return rows
 }
 
-// verify returns ErrOvertaken unless all documents are as they were when the plan was made.
-func (p *Plan) verify(from *Reader) error {
+// verify aborts with ErrOvertaken unless all documents are as they were when the plan was made.
+func (p *Plan) verify(from *Reader) {
 	ids := make([]string, len(p.Items))
 	for n, i := range p.Items {
 		ids[n] = i.ID
 	}
-	found, err := from.Find(ids)
-	if err != nil {
-		return err
-	}
+	found := from.Find(ids)
 	for _, i := range p.Items {
 		now := found[i.ID]
 		if (now == nil) != (i.Old == nil) || now != nil &&
 			(now.Number != i.Old.Number || !slices.Equal(now.Hash, i.Old.Hash)) {
-			return ErrOvertaken
+			guard.Abort(ErrOvertaken)
 		}
 	}
-	return nil
 }
 
 const (
@@ -355,7 +318,7 @@ const (
 // one call at a time. lost reports whether to go on after an error; it and report, which may be nil, are called
 // likewise.
 func (s *Tables) ExamineRows(ctx context.Context, first, end int64, note func(index.Damage), lost func(error) bool,
-	report func(done, total int)) error {
+	report func(done, total int)) {
 	var mutex sync.Mutex
 	done := int64(0)
 	group, running := guard.NewGroup(ctx)
@@ -365,9 +328,7 @@ func (s *Tables) ExamineRows(ctx context.Context, first, end int64, note func(in
 			to := min(from+checkSlice, end)
 			var found []index.Damage
 			yield := func(damage index.Damage) { found = append(found, damage) }
-			err := s.Read(running, func(tx sqldb.Source) error {
-				return s.Reader(tx).ExamineRows(from, to, yield)
-			})
+			err := s.Read(running, func(tx sqldb.Source) { s.Reader(tx).ExamineRows(from, to, yield) })
 			mutex.Lock()
 			defer mutex.Unlock()
 			for _, damage := range found {
@@ -382,20 +343,14 @@ func (s *Tables) ExamineRows(ctx context.Context, first, end int64, note func(in
 			return nil
 		})
 	}
-	if err := group.Wait(); err != nil {
-		return err
-	}
-	return ctx.Err()
+	guard.Check(group.Wait())
+	guard.Check(ctx.Err())
 }
 
 // ExamineNamed examines documents by id.
-func (s *Tables) ExamineNamed(ctx context.Context, ids []string, note func(index.Damage)) error {
-	return s.Read(ctx, func(tx sqldb.Source) error {
+func (s *Tables) ExamineNamed(ctx context.Context, ids []string, note func(index.Damage)) {
+	guard.Check(s.Read(ctx, func(tx sqldb.Source) {
 		from := s.Reader(tx)
-		rows, err := from.Recall(ids...)
-		if err != nil {
-			return err
-		}
-		return from.Examine(slices.DeleteFunc(rows, func(row *Row) bool { return row == nil }), note)
-	})
+		from.Examine(slices.DeleteFunc(from.Recall(ids...), func(row *Row) bool { return row == nil }), note)
+	}))
 }

@@ -3,10 +3,10 @@ package documents
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"maps"
 	"slices"
 
+	"quarry/internal/guard"
 	"quarry/server/index/vector"
 	"quarry/server/sqldb"
 )
@@ -19,13 +19,9 @@ type Model struct {
 }
 
 // CurrentModel returns the model that was used last, without a name if there never was one.
-func CurrentModel(db sqldb.Source) (m Model, err error) {
-	err = db.Get([]any{&m.ID, &m.Name, &m.Dimensions},
-		"SELECT id, name, dimensions FROM embedding_models WHERE current = 1")
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
-	return m, err
+func CurrentModel(db sqldb.Source) (m Model) {
+	db.Get([]any{&m.ID, &m.Name, &m.Dimensions}, "SELECT id, name, dimensions FROM embedding_models WHERE current = 1")
+	return m
 }
 
 // UseModel makes a model the current one, if there are vectors by it.
@@ -68,28 +64,26 @@ func putVectors(tx *sqldb.Tx, model string, texts []string, values [][]float32, 
 }
 
 // Vectors returns the vectors of texts; nil for one without, or whose vector is damaged.
-func (m Model) Vectors(db sqldb.Source, texts []string) ([][]float32, error) {
+func (m Model) Vectors(db sqldb.Source, texts []string) [][]float32 {
 	vectors, places := make([][]float32, len(texts)), make(map[vector.Key][]int, len(texts))
 	for i, text := range texts {
 		key := KeyOf(text)
 		places[key] = append(places[key], i)
 	}
-	return vectors, inBatches(slices.Collect(maps.Keys(places)), func(keys []vector.Key, count int) error {
+	for keys, count := range inBatches(slices.Collect(maps.Keys(places))) {
 		args := []any{m.ID}
 		for i := range count {
 			args = append(args, keys[min(i, len(keys)-1)][:])
 		}
-		return db.Each(func(row *sql.Rows) error {
-			hash, data := sql.RawBytes(nil), sql.RawBytes(nil)
-			err := row.Scan(&hash, &data)
-			if err == nil {
-				for _, i := range places[vector.Key(hash)] {
-					vectors[i] = m.unpack(data, hash)
-				}
+		hash, data := sql.RawBytes(nil), sql.RawBytes(nil)
+		for range db.Each([]any{&hash, &data},
+			"SELECT hash, vector FROM embeddings WHERE model = ? AND hash IN "+sqldb.Places(count), args...) {
+			for _, i := range places[vector.Key(hash)] {
+				vectors[i] = m.unpack(data, hash)
 			}
-			return err
-		}, "SELECT hash, vector FROM embeddings WHERE model = ? AND hash IN "+sqldb.Places(count), args...)
-	})
+		}
+	}
+	return vectors
 }
 
 // unpack reads a stored vector. Older versions stored 32-bit floats, the oldest without a seal.
@@ -108,32 +102,28 @@ func (m Model) unpack(data, key []byte) []float32 {
 
 // Embeddings implements index.Exporter. The vector of a text that the model refuses is empty.
 func (s *Tables) Embeddings(ctx context.Context, model string, texts []string) (vectors [][]float32, err error) {
-	m := Model{}
-	err = s.Newest(ctx).Get([]any{&m.ID, &m.Dimensions},
-		"SELECT id, dimensions FROM embedding_models WHERE name = ?", model)
-	if vectors = make([][]float32, len(texts)); err == nil {
-		vectors, err = m.Vectors(s.Newest(ctx), texts)
+	defer guard.End(&err)
+	m, from := Model{}, s.Newest(ctx)
+	if vectors = make([][]float32, len(texts)); from.Get([]any{&m.ID, &m.Dimensions},
+		"SELECT id, dimensions FROM embedding_models WHERE name = ?", model) {
+		vectors = m.Vectors(from, texts)
 	}
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return nil, err
-	}
-	refused, err := RefusedTexts(s.Newest(ctx), model)
+	refused := RefusedTexts(from, model)
 	for i := range texts {
 		if vectors[i] == nil && len(refused) > 0 && refused[KeyOf(texts[i])] {
 			vectors[i] = []float32{}
 		}
 	}
-	return vectors, err
+	return vectors, nil
 }
 
 // RefusedTexts are the texts that a model has refused.
-func RefusedTexts(db sqldb.Source, model string) (map[vector.Key]bool, error) {
-	hashes, err := sqldb.ColumnOf[[]byte](db, "SELECT hash FROM refused_texts WHERE model = ?", model)
-	refused := make(map[vector.Key]bool, len(hashes))
-	for _, hash := range hashes {
+func RefusedTexts(db sqldb.Source, model string) map[vector.Key]bool {
+	refused := make(map[vector.Key]bool)
+	for _, hash := range sqldb.ColumnOf[[]byte](db, "SELECT hash FROM refused_texts WHERE model = ?", model) {
 		var key vector.Key
 		copy(key[:], hash)
 		refused[key] = true
 	}
-	return refused, err
+	return refused
 }

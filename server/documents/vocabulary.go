@@ -3,13 +3,13 @@ package documents
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"quarry/internal/guard"
 	"quarry/server/index"
 	"quarry/server/index/analysis"
 	"quarry/server/index/lexical"
@@ -18,42 +18,32 @@ import (
 )
 
 // CountWords makes the store count words from now on, and counts those that are stored.
-func (s *Store) CountWords(ctx context.Context) error {
+func (s *Store) CountWords(ctx context.Context) (err error) {
+	defer guard.End(&err)
 	version := 0
-	err := s.Newest(ctx).Get([]any{&version}, "SELECT analyser FROM statistics")
-	if err == nil && version == analysis.Version || err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return err
+	if s.Newest(ctx).Get([]any{&version}, "SELECT analyser FROM statistics") && version == analysis.Version {
+		return nil
 	}
 	return s.Change(ctx, func(tx *sqldb.Tx) {
 		for _, table := range []string{"statistics", "terms", "surfaces", "analysed"} {
 			tx.Exec("DELETE FROM " + table)
 		}
 		tx.Exec("INSERT INTO statistics VALUES (" + fmt.Sprint(analysis.Version) + ", 0, 0, 0, 0, 0)")
-		tx.Fail(s.countAll(tx))
+		s.countAll(tx)
 	})
 }
 
 // countAll counts the words of all documents.
-func (s *Store) countAll(tx *sqldb.Tx) error {
-	from := s.Reader(tx.Source())
+func (s *Store) countAll(tx *sqldb.Tx) {
+	from := s.Reader(tx.Source)
 	for last := int64(-1); ; {
-		rows, err := from.Rows("WHERE row > ? ORDER BY row LIMIT 1000", last)
-		if err != nil || len(rows) == 0 {
-			return err
+		rows := from.Rows("WHERE row > ? ORDER BY row LIMIT 1000", last)
+		if len(rows) == 0 {
+			return
 		}
 		last = rows[len(rows)-1].Number
-		list, err := from.Whole(rows...)
-		if err != nil {
-			return err
-		}
-		packed, err := s.analyse(from, list)
-		if err != nil {
-			return err
-		}
-		logged, err := from.logged(rows)
-		if err != nil {
-			return err
-		}
+		list := from.Whole(rows...)
+		packed, logged := s.analyse(from, list), from.logged(rows)
 		analysed := make([][]any, len(rows))
 		for i, row := range rows {
 			analysed[i] = []any{row.Number, logged[row.Number].number, packed[i]}
@@ -121,8 +111,8 @@ func bit(b bool) int {
 // Words returns the statistics of all documents, and how many of them are hidden.
 func (s *Snapshot) Words(ctx context.Context) (stats segment.Stats, hidden int, err error) {
 	stats.Documents, stats.Chunks = int64(s.State.Documents), int64(s.State.Chunks)
-	err = s.locked(ctx, func(from *Reader) error {
-		return from.Get([]any{&stats.BodyTokens, &stats.HeadingTokens, &stats.TitleTokens,
+	err = s.locked(ctx, func(from *Reader) {
+		from.Row(sql.ErrNoRows, []any{&stats.BodyTokens, &stats.HeadingTokens, &stats.TitleTokens,
 			&stats.ChunkTitleTokens, &hidden},
 			"SELECT body_tokens, heading_tokens, title_tokens, chunk_title_tokens, hidden FROM statistics")
 	})
@@ -130,17 +120,18 @@ func (s *Snapshot) Words(ctx context.Context) (stats segment.Stats, hidden int, 
 }
 
 // Counts returns the statistics of terms; those that no document contains are missing.
-func (s *Snapshot) Counts(ctx context.Context, terms []string) (map[string]segment.TermCounts, error) {
-	found := make(map[string]segment.TermCounts, len(terms))
-	return found, s.locked(ctx, func(from *Reader) error {
-		return from.Each(func(row *sql.Rows) error {
-			term, n := "", segment.TermCounts{}
-			err := row.Scan(&term, &n.Chunks, &n.Documents, &n.Titles)
+func (s *Snapshot) Counts(ctx context.Context, terms []string) (found map[string]segment.TermCounts,
+	err error) {
+	found = make(map[string]segment.TermCounts, len(terms))
+	err = s.locked(ctx, func(from *Reader) {
+		term, n := "", segment.TermCounts{}
+		for range from.Each([]any{&term, &n.Chunks, &n.Documents, &n.Titles},
+			"SELECT term, chunks, documents, titles FROM terms WHERE term IN (SELECT value FROM json_each(?))",
+			sqldb.JSON{V: terms}) {
 			found[term] = n
-			return err
-		}, "SELECT term, chunks, documents, titles FROM terms WHERE term IN (SELECT value FROM json_each(?))",
-			sqldb.JSON{V: terms})
+		}
 	})
+	return found, err
 }
 
 // Surface returns how many documents contain a surface.
@@ -165,10 +156,11 @@ func (s *Snapshot) Vocabulary(ctx context.Context, limit int) ([]lexical.Surface
 	return all, err
 }
 
-func (s *Snapshot) surfaces(ctx context.Context, where string, args ...any) ([]lexical.Surface, error) {
-	return lockedTo(ctx, s, func(from *Reader) ([]lexical.Surface, error) {
-		return sqldb.RowsOf(from.Source, func(s *lexical.Surface) []any {
+func (s *Snapshot) surfaces(ctx context.Context, where string, args ...any) (found []lexical.Surface, err error) {
+	err = s.locked(ctx, func(from *Reader) {
+		found = sqldb.RowsOf(from.Source, func(s *lexical.Surface) []any {
 			return []any{&s.Surface, &s.Term, &s.Documents}
 		}, "SELECT surface, term, documents FROM surfaces "+where, args...)
 	})
+	return found, err
 }

@@ -4,28 +4,23 @@ import (
 	"context"
 	"slices"
 
+	"quarry/internal/guard"
 	"quarry/server/index"
 	"quarry/server/sqldb"
 )
 
 // Pack packs the chunks that are stored anew. It takes most of the time of a write.
-func (p *Plan) Pack(ctx context.Context, packer *Packer) (err error) {
+func (p *Plan) Pack(ctx context.Context, packer *Packer) {
 	for _, i := range p.Items {
 		if !i.Keep && i.Put != nil && !i.SameText {
-			if i.Groups, err = packer.PackChunks(ctx, shortLinks(i.Put)); err != nil {
-				return err
-			}
+			i.Groups = packer.PackChunks(ctx, shortLinks(i.Put))
 		}
 	}
-	return nil
 }
 
 // put stores what a plan changes, and numbers the changes.
-func (s *Tables) put(tx *sqldb.Tx, plan *Plan, before State) error {
-	_, end, err := s.Reader(tx.Source()).RowNumbers()
-	if err != nil {
-		return err
-	}
+func (s *Tables) put(tx *sqldb.Tx, plan *Plan, before State) {
+	_, end := s.Reader(tx.Source).RowNumbers()
 	rows, number, added := Rows{Packer: s.Packer}, max(before.Generation, end-1), false // older versions counted writes
 	for _, i := range plan.Items {
 		if i.Keep {
@@ -45,7 +40,6 @@ func (s *Tables) put(tx *sqldb.Tx, plan *Plan, before State) error {
 	rows.Flush(tx)
 	tx.Exec("UPDATE meta SET generation = ?, documents = documents + ?, chunks = chunks + ?", number, rows.Documents,
 		rows.Chunks)
-	return nil
 }
 
 // listed are numbers in a parameter that is a list.
@@ -96,7 +90,7 @@ func (r *Rows) put(tx *sqldb.Tx, i *Item) {
 		row.ChunkCount = i.Old.ChunkCount // the plan need not have read them
 	}
 	r.Documents, r.Chunks = r.Documents+1, r.Chunks+row.ChunkCount
-	tx.Fail(r.Packer.SealDetail(&row))
+	guard.Check(r.Packer.SealDetail(&row))
 	r.puts = append(r.puts, row.Values())
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(row.Sets))) {
 		r.setRows = append(r.setRows, []any{i.Row, name})

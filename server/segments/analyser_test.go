@@ -30,10 +30,7 @@ func TestSegmentsOfAnOlderAnalyserAreRebuilt(t *testing.T) {
 	find(t, first, "word1")
 	x.worker.loop.Wait()
 	find(t, first, "word1")
-	current, err := x.currentState(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	current := x.currentState(t.Context())
 	defer x.states.drop(current)
 	for _, p := range current.parts {
 		if stale(p) {

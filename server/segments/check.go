@@ -2,7 +2,6 @@ package segments
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 
@@ -35,13 +34,13 @@ func (x *Index) Check(ctx context.Context, options index.CheckOptions, report fu
 	options.Repair = options.Repair && !x.ReadOnly()
 	c := &checkRun{x: x, options: options, report: report}
 	x.states.exclude(nil)
-	var err error
-	if options.Documents != nil {
-		err = x.ExamineNamed(ctx, options.Documents, c.note)
-	} else {
-		err = guard.Ended(func() { c.checkAll(ctx) })
-	}
-	if err != nil {
+	if err := guard.Ended(func() {
+		if options.Documents != nil {
+			x.ExamineNamed(ctx, options.Documents, c.note)
+		} else {
+			c.checkAll(ctx)
+		}
+	}); err != nil {
 		return c.found, fmt.Errorf("check the library: %w", err)
 	}
 	return c.found, nil
@@ -50,10 +49,7 @@ func (x *Index) Check(ctx context.Context, options index.CheckOptions, report fu
 // checkAll checks all parts, and again after the database was repaired, as all that was found may have changed.
 func (c *checkRun) checkAll(ctx context.Context) {
 	for tries := 0; ; tries++ {
-		err := guard.Ended(func() { c.pass(ctx) })
-		if err != nil && !c.unreadable(err) {
-			guard.Abort(err)
-		}
+		c.unreadable(documents.Damage(func() { c.pass(ctx) }))
 		if c.pageLost == nil {
 			return
 		}
@@ -84,14 +80,12 @@ func (c *checkRun) pass(ctx context.Context) {
 // database checks the rows of all documents, or of a part of them.
 func (c *checkRun) database(ctx context.Context) {
 	if c.options.Full {
-		guard.Check(c.structure(ctx))
+		c.structure(ctx)
 	}
-	guard.Check(c.x.ExamineDictionaries(ctx, c.options.Repair, c.note))
-	first, end, err := c.x.Reader(c.x.Newest(ctx)).RowNumbers()
-	guard.Check(err)
+	c.x.ExamineDictionaries(ctx, c.options.Repair, c.note)
+	first, end := c.x.Reader(c.x.Newest(ctx)).RowNumbers()
 	from := int64(0)
-	guard.Check(c.x.Newest(ctx).Get([]any{&from},
-		"SELECT coalesce(max(next), 0) FROM checks WHERE part = 'documents'"))
+	c.x.Newest(ctx).Get([]any{&from}, "SELECT coalesce(max(next), 0) FROM checks WHERE part = 'documents'")
 	if !c.options.Full && end-first > checkedRows {
 		if from < first || from >= end {
 			from = first
@@ -99,7 +93,7 @@ func (c *checkRun) database(ctx context.Context) {
 		first, end = from, min(end, from+checkedRows)
 		defer func() { c.noteProgress(ctx, end) }()
 	}
-	guard.Check(c.x.ExamineRows(ctx, first, end, c.note, c.unreadable, c.report))
+	c.x.ExamineRows(ctx, first, end, c.note, c.unreadable, c.report)
 }
 
 // noteProgress stores where the next check continues. Without it the same part is checked again.
@@ -128,42 +122,43 @@ func (c *checkRun) unreadable(err error) bool {
 // reindexed makes the indexes of the database again, and reports whether that was enough.
 func (x *Index) reindexed(ctx context.Context) bool {
 	again := checkRun{x: x}
-	return x.reindex(ctx) == nil && again.structure(ctx) == nil && again.pageLost == nil
+	return guard.Ended(func() {
+		x.reindex(ctx)
+		again.structure(ctx)
+	}) == nil && again.pageLost == nil
 }
 
 // structure has the database check itself: its pages, and that its indexes agree with its tables.
-func (c *checkRun) structure(ctx context.Context) error {
-	// Unlike other statements this one runs long on a connection of its own, so it may be interrupted.
-	err := sqldb.Each(ctx, c.x.db.Reader, func(row *sql.Rows) error {
-		problem := ""
-		if err := row.Scan(&problem); err != nil || problem == "ok" {
-			return err
+func (c *checkRun) structure(ctx context.Context) {
+	err := guard.Ended(func() {
+		// Unlike other statements this one runs long on a connection of its own, so it may be interrupted.
+		from := sqldb.Source{Context: ctx, Querier: c.x.db.Reader}
+		for _, problem := range sqldb.ColumnOf[string](from, "PRAGMA integrity_check(1)") {
+			if problem != "ok" {
+				guard.Abort(fmt.Errorf("%w: %s", fault.ErrDamaged, problem))
+			}
 		}
-		return fmt.Errorf("%w: %s", fault.ErrDamaged, problem)
-	}, "PRAGMA integrity_check(1)")
-	if err != nil && !c.unreadable(err) {
-		return fmt.Errorf("check the database: %w", err)
+	})
+	if !c.unreadable(err) {
+		guard.While("check the database", err)
 	}
-	return nil
 }
 
 func (c *checkRun) note(damage index.Damage) { c.found = append(c.found, damage) }
 
 // agreement checks that the index and the database hold the same documents.
 func (c *checkRun) agreement(ctx context.Context) {
-	found, err := c.disagreement(ctx)
-	guard.Check(err)
+	found := c.disagreement(ctx)
 	if found.none() {
 		return
 	}
 	repair := c.options.Repair && c.x.source == nil // else it is made again from the source
 	if repair && len(found.orphans)+len(found.missing) > 0 {
 		// The ids are read from an index of the database, which is most easily made again.
-		guard.Check(c.x.reindex(ctx))
-		if found, err = c.disagreement(ctx); err != nil || found.none() {
+		c.x.reindex(ctx)
+		if found = c.disagreement(ctx); found.none() {
 			c.note(index.Damage{Kind: index.DamagedDatabase, Reason: "an index of the database was wrong",
 				Repaired: true})
-			guard.Check(err)
 			return
 		}
 	}
@@ -183,33 +178,26 @@ func (c *checkRun) agreement(ctx context.Context) {
 }
 
 // reindex makes the indexes of the database again.
-func (x *Index) reindex(ctx context.Context) error {
-	return x.Change(ctx, func(tx *sqldb.Tx) { tx.Exec("REINDEX") })
+func (x *Index) reindex(ctx context.Context) {
+	guard.Check(x.Change(ctx, func(tx *sqldb.Tx) { tx.Exec("REINDEX") }))
 }
 
-func (c *checkRun) disagreement(ctx context.Context) (d disagreement, err error) {
-	seen, err := c.x.openView(ctx)
-	if err != nil {
-		return d, err
-	}
+func (c *checkRun) disagreement(ctx context.Context) (d disagreement) {
+	seen := c.x.openView(ctx)
 	defer seen.close()
 	if seen.state.lost != nil {
-		return d, nil // reported with the files
+		return d // reported with the files
 	}
-	err = segment.Protect(func() string { return "" }, func() error {
-		if d, err = compareIDs(seen.Reader, seen.state.parts); err != nil || c.x.source != nil {
-			return err
-		}
-		d.counters, err = miscounted(seen.Reader, seen.Documents, seen.Chunks)
-		return err
-	})
-	return d, err
+	guard.Check(segment.Protect(func() string { return "" }, func() {
+		d = compareIDs(seen.Reader, seen.state.parts)
+		d.counters = c.x.source == nil && miscounted(seen.Reader, seen.Documents, seen.Chunks)
+	}))
+	return d
 }
 
 // files checks the files of the index and of vectors from beginning to end.
 func (c *checkRun) files(ctx context.Context) {
-	found := guard.Must(c.damagedFiles(ctx))
-	for _, suspects := range found {
+	for _, suspects := range c.damagedFiles(ctx) {
 		kind := index.DamagedSegment
 		if suspects.vectors {
 			kind = index.DamagedVectors
@@ -223,49 +211,39 @@ func (c *checkRun) files(ctx context.Context) {
 
 // damagedFiles lists the files that cannot be read: all segments together, then each file of vectors. A merge may
 // remove some while they are checked.
-func (c *checkRun) damagedFiles(ctx context.Context) (found []*damagedError, err error) {
+func (c *checkRun) damagedFiles(ctx context.Context) (found []*damagedError) {
 	for range openAttempts {
-		var before, after documents.State
-		err = c.x.Read(ctx, func(tx sqldb.Source) error {
-			if before, err = documents.ReadState(tx); err == nil {
-				found, err = c.inspectFiles(tx)
-			}
-			return err
-		})
-		if err != nil || len(found) == 0 {
-			return nil, err
-		}
-		if after, err = documents.ReadState(c.x.Newest(ctx)); err != nil || after.Manifest == before.Manifest {
+		var before documents.State
+		guard.Check(c.x.Read(ctx, func(tx sqldb.Source) {
+			before = documents.ReadState(tx)
+			found = c.inspectFiles(tx)
+		}))
+		if len(found) == 0 || documents.ReadState(c.x.Newest(ctx)).Manifest == before.Manifest {
 			break
 		}
 	}
-	return found, err
+	return found
 }
 
-func (c *checkRun) inspectFiles(tx sqldb.Source) (found []*damagedError, err error) {
+func (c *checkRun) inspectFiles(tx sqldb.Source) (found []*damagedError) {
 	var segments *damagedError
-	err = c.x.inspect(tx, func(p *part, damage error) error {
+	for p, damage := range c.x.inspect(tx) {
 		c.x.states.pool.drop(p.segment)
 		if damage != nil {
 			segments = segments.add(p.name, damage)
 		}
+		guard.Check(tx.Err())
 		if p.vectors == nil {
-			return tx.Err()
+			continue
 		}
-		err := c.x.states.vectors.verify(p.vectors.name)
-		if !isDamage(err) {
-			return err
+		if err := damageIn(func() { guard.Check(c.x.states.vectors.verify(p.vectors.name)) }); err != nil {
+			unread := damaged(p.vectors.name, err)
+			unread.vectors = true
+			found = append(found, unread)
 		}
-		unread := damaged(p.vectors.name, err)
-		unread.vectors = true
-		found = append(found, unread)
-		return tx.Err()
-	})
-	if err != nil {
-		return nil, err
 	}
 	if segments != nil {
 		found = slices.Insert(found, 0, segments)
 	}
-	return found, nil
+	return found
 }

@@ -28,10 +28,9 @@ func withDictionary(t *testing.T) (dir string, all model) {
 		all.apply(batch)
 	}
 	packed := 0
-	if err := x.Newest(t.Context()).Get([]any{&packed},
-		"SELECT count(*) FROM chunks WHERE hex(substr(body, 7, 1)) = '03'"); err != nil ||
-		packed != len(all) {
-		t.Fatalf("%d of %d texts are packed with a dictionary, %v", packed, len(all), err)
+	if x.Newest(t.Context()).Get([]any{&packed},
+		"SELECT count(*) FROM chunks WHERE hex(substr(body, 7, 1)) = '03'"); packed != len(all) {
+		t.Fatalf("%d of %d texts are packed with a dictionary", packed, len(all))
 	}
 	if err := x.Close(); err != nil {
 		t.Fatal(err)

@@ -2,8 +2,10 @@ package segments
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 
+	"quarry/internal/guard"
 	"quarry/server/documents"
 	"quarry/server/index"
 	"quarry/server/index/segment"
@@ -12,45 +14,46 @@ import (
 // readAtOnce documents are read with one statement.
 const readAtOnce = 64
 
-// yieldDocument is called with a document and its number, or ordinal.
-type yieldDocument = func(number int, d *index.Document) error
+// numbered yields documents and their numbers, or ordinals.
+type numbered = iter.Seq2[int, *index.Document]
 
-// indexed calls yield with documents that the index contains, by their numbers among ids. What cannot be read of them
-// is left out.
-func indexed(from *documents.Reader, ids []string, yield yieldDocument) error {
-	done := 0
-	for some := range slices.Chunk(ids, readAtOnce) {
-		found, err := from.Find(some)
-		if err != nil {
-			return err
-		}
-		rows := make([]*documents.Row, len(some))
-		for i, id := range some {
-			if rows[i] = found[id]; rows[i] == nil {
-				return fmt.Errorf("%w: document %q is in the index but not stored", segment.ErrDamaged, id)
+// indexed yields documents that the index contains, by their numbers among ids. What cannot be read of them is left
+// out.
+func indexed(from *documents.Reader, ids []string) numbered {
+	return func(yield func(int, *index.Document) bool) {
+		done := 0
+		for some := range slices.Chunk(ids, readAtOnce) {
+			found := from.Find(some)
+			rows := make([]*documents.Row, len(some))
+			for i, id := range some {
+				if rows[i] = found[id]; rows[i] == nil {
+					guard.Abort(fmt.Errorf("%w: document %q is in the index but not stored", segment.ErrDamaged, id))
+				}
 			}
-		}
-		for len(rows) > 0 {
-			whole, err := from.Whole(rows[:documents.Fitting(rows)]...)
-			for i := 0; i < len(whole) && err == nil; i++ {
-				err = yield(done+i, &whole[i])
+			for len(rows) > 0 {
+				whole := from.Whole(rows[:documents.Fitting(rows)]...)
+				for i := range whole {
+					if !yield(done+i, &whole[i]) {
+						return
+					}
+				}
+				done, rows = done+len(whole), rows[len(whole):]
 			}
-			if err != nil {
-				return err
-			}
-			done, rows = done+len(whole), rows[len(whole):]
 		}
 	}
-	return nil
 }
 
-// each calls yield with the documents that live ordinals of a part stand for.
-func (v *view) each(p *part, ordinals []int, yield yieldDocument) (err error) {
-	ids := make([]string, len(ordinals))
-	for i, ordinal := range ordinals {
-		if ids[i], err = p.segment.reader.DocumentID(ordinal); err != nil {
-			return err
+// each yields the documents that live ordinals of a part stand for.
+func (v *view) each(p *part, ordinals []int) numbered {
+	return func(yield func(int, *index.Document) bool) {
+		ids := make([]string, len(ordinals))
+		for i, ordinal := range ordinals {
+			ids[i] = guard.Must(p.segment.reader.DocumentID(ordinal))
+		}
+		for n, d := range indexed(v.Reader, ids) {
+			if !yield(ordinals[n], d) {
+				return
+			}
 		}
 	}
-	return indexed(v.Reader, ids, func(n int, d *index.Document) error { return yield(ordinals[n], d) })
 }

@@ -50,12 +50,11 @@ func (x *Index) Embed(ctx context.Context, pass index.Embedding) error {
 
 func (e *embedding) run() {
 	store := e.x.vectorStore
-	current := guard.Must(documents.CurrentModel(store.Newest(e.ctx)))
+	current := documents.CurrentModel(store.Newest(e.ctx))
 	if current.Name != "" && current.Name != e.Model { // without vectors by it, that waits for the first
 		guard.Check(store.Change(e.ctx, func(tx *sqldb.Tx) { documents.UseModel(tx, e.Model) }))
 	}
-	before := guard.Must(documents.RefusedTexts(store.Newest(e.ctx), e.Model))
-	e.known = len(before)
+	e.known = len(documents.RefusedTexts(store.Newest(e.ctx), e.Model))
 	for repairs, done := 0, false; !done; {
 		err := guard.Ended(func() { done = e.step() })
 		if suspects := damageOf(err); suspects != nil && repairs < openRepairs {
@@ -83,14 +82,13 @@ func (e *embedding) step() (done bool) {
 		e.tried[name] = len(e.waiting) == 0
 		return false
 	case len(e.tried) > 0:
-		guard.Check(e.x.dropUnusedVectors(e.ctx, e.Model))
+		e.x.dropUnusedVectors(e.ctx, e.Model)
 	}
-	guard.Check(e.forgetRefused())
+	e.forgetRefused()
 	return true
 }
 
-// embedding is one pass over all segments. What it does aborts it with an error, see guard.Abort, but not where
-// segments are protected.
+// embedding is one pass over all segments. What it does aborts it with an error, see guard.Abort.
 type embedding struct {
 	ctx context.Context
 	x   *Index
@@ -110,26 +108,22 @@ type embedding struct {
 // if none is opened, all of them. It also updates the progress.
 func (e *embedding) next() (name string, order []int, opened bool) {
 	guard.Check(e.ctx.Err())
-	seen := guard.Must(e.x.openView(e.ctx))
+	seen := e.x.openView(e.ctx)
 	defer seen.close()
 	e.progress = index.Embedded{}
 	counted := 0
 	var found *part
 	for _, p := range slices.Backward(seen.state.parts) { // what was added last comes first
-		chunks := guard.Must(p.liveChunks())
-		have := 0
+		chunks, have := p.liveChunks(), 0
 		if p.vectors != nil && p.vectors.model == e.Model {
-			n, err := p.liveVectors()
-			if have = n; !isDamage(err) {
-				guard.Check(err)
-			}
+			_ = damageIn(func() { have = p.liveVectors() })
 		}
 		e.progress.Done, e.progress.Total = e.progress.Done+have, e.progress.Total+chunks
 		counted += e.refused[p.name]
 		if have >= chunks || e.tried[p.name] || opened {
 			continue
 		}
-		order = guard.Must(e.ofWaiting(p))
+		order = e.ofWaiting(p)
 		if opened = len(order) > 0; opened || found == nil {
 			found = p
 		}
@@ -145,14 +139,14 @@ func (e *embedding) next() (name string, order []int, opened bool) {
 		return "", nil, false
 	}
 	if !opened {
-		order = guard.Must(found.newestFirst())
+		order = found.newestFirst()
 	}
 	return found.name, order, opened
 }
 
 // ofWaiting returns the ordinals of the documents of a segment that wait, which no longer do.
-func (e *embedding) ofWaiting(p *part) (opened []int, err error) {
-	err = p.protect(func() error {
+func (e *embedding) ofWaiting(p *part) (opened []int) {
+	p.protect(func() {
 		e.waiting = slices.DeleteFunc(e.waiting, func(id string) bool {
 			ordinal, ok := p.segment.reader.Lookup(id)
 			if ok = ok && !p.isDeleted(ordinal); ok {
@@ -160,36 +154,29 @@ func (e *embedding) ofWaiting(p *part) (opened []int, err error) {
 			}
 			return ok
 		})
-		return nil
 	})
-	return opened, err
-}
-
-// protect calls f, which reads the segment, and returns its damage as an error.
-func (p *part) protect(f func() error) error {
-	return blame([]*part{p}, segment.Protect(p.segment.reader.Name, f))
+	return opened
 }
 
 // liveChunks counts the chunks of documents that are not deleted.
-func (p *part) liveChunks() (n int, err error) {
-	err = p.protect(func() error {
+func (p *part) liveChunks() (n int) {
+	p.protect(func() {
 		for _, ordinal := range p.liveOrdinals() {
 			from, to := p.segment.reader.DocumentChunks(ordinal)
 			n += to - from
 		}
-		return nil
 	})
-	return n, err
+	return n
 }
 
 // newestFirst returns the live ordinals, of the documents that were updated last first.
-func (p *part) newestFirst() ([]int, error) {
+func (p *part) newestFirst() []int {
 	order := p.liveOrdinals()
-	return order, p.protect(func() error {
+	p.protect(func() {
 		updated := p.segment.reader.Updated
 		slices.SortStableFunc(order, func(a, b int) int { return updated(b).Compare(updated(a)) })
-		return nil
 	})
+	return order
 }
 
 // fill embeds the texts of documents of a segment that have no vector, with yields until others wait. It writes the
@@ -241,21 +228,17 @@ type gathered struct {
 	bytes int
 }
 
-// errEnough ends the search for texts without a vector.
-var errEnough = errors.New("enough texts")
-
 // gather looks through the documents of a segment in an order, from a place on, for some texts that have no vector.
 func (e *embedding) gather(name string, order []int, from int) *gathered {
-	seen := guard.Must(e.x.openView(e.ctx))
+	seen := e.x.openView(e.ctx)
 	defer seen.close()
 	p := seen.state.named(name)
 	if p == nil {
 		guard.Abort(documents.ErrOvertaken)
 	}
-	g := &gathered{next: from, lacking: make(map[vector.Key]int)}
-	g.refused = guard.Must(documents.RefusedTexts(e.x.vectorStore.Newest(e.ctx), e.Model))
-	g.has = guard.Must(p.vectored(e.Model))
-	err := p.protect(func() error {
+	g := &gathered{next: from, lacking: make(map[vector.Key]int),
+		refused: documents.RefusedTexts(e.x.vectorStore.Newest(e.ctx), e.Model), has: p.vectored(e.Model)}
+	p.protect(func() {
 		var some []int
 		for ; g.next < len(order) && len(some) < e.embedder.AtOnce(); g.next++ {
 			ordinal := order[g.next]
@@ -264,19 +247,15 @@ func (e *embedding) gather(name string, order []int, from int) *gathered {
 				some = append(some, ordinal)
 			}
 		}
-		return seen.each(p, some, func(ordinal int, d *index.Document) error {
+		for ordinal, d := range seen.each(p, some) {
 			if len(g.texts) >= e.embedder.AtOnce() || g.bytes >= embedBytes {
 				g.next = from + slices.Index(order[from:], ordinal)
-				return errEnough
+				break
 			}
 			first, _ := p.segment.reader.DocumentChunks(ordinal)
 			g.addTexts(first, d)
-			return nil
-		})
+		}
 	})
-	if !errors.Is(err, errEnough) {
-		guard.Check(err)
-	}
 	if g.next == len(order) {
 		g.next = -1
 	}
@@ -321,22 +300,20 @@ func (g *gathered) count(vectors [][]float32) (settled, without int) {
 }
 
 // vectored returns which chunks of a part have a vector by a model; nil if none has.
-func (p *part) vectored(model string) (has []bool, err error) {
+func (p *part) vectored(model string) (has []bool) {
 	if p.vectors == nil || p.vectors.model != model || p.vectors.file == nil {
-		return nil, nil
+		return nil
 	}
 	file := p.vectors.file.reader
-	err = segment.Protect(file.Name, func() error {
+	if segment.Protect(file.Name, func() {
 		has = make([]bool, p.segment.reader.Chunks())
 		for _, chunk := range file.Chunks() {
 			has[chunk] = true
 		}
-		return nil
-	})
-	if isDamage(err) {
-		return nil, nil // the file is written again at the end
+	}) != nil {
+		return nil // the file is written again at the end
 	}
-	return has, err
+	return has
 }
 
 // complete reports whether all chunks in a range have a vector.

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"quarry/internal/guard"
 	"quarry/server/index/segment"
 	"quarry/server/sqldb"
 	"quarry/server/sqlite"
@@ -59,11 +60,10 @@ func checkName(name string, data []byte) error {
 	if err != nil || len(decoded) == nameBytes {
 		return err
 	}
-	return segment.Protect(func() string { return name }, func() error {
+	return segment.Protect(func() string { return name }, func() {
 		if tailSum(data) != binary.LittleEndian.Uint32(decoded[nameBytes:]) {
-			return segment.Damage(name, "it is cut off or another file")
+			guard.Abort(segment.Damage(name, "it is cut off or another file"))
 		}
-		return nil
 	})
 }
 
@@ -287,27 +287,20 @@ const sweepAge = 60 * time.Second
 
 // unnamed returns the files that the manifest does not name, and when they were created. They are listed before the
 // manifest is read, so that what is named in between is left out.
-func (x *Index) unnamed(db sqldb.Source) (map[string]time.Time, error) {
-	files, err := x.files.List()
-	if err != nil {
-		return nil, err
-	}
-	parts, err := readManifest(db)
-	for _, p := range parts {
+func (x *Index) unnamed(db sqldb.Source) map[string]time.Time {
+	files := guard.Must(x.files.List())
+	for _, p := range readManifest(db) {
 		delete(files, p.name)
 		delete(files, p.vectors.fileName())
 	}
-	return files, err
+	return files
 }
 
 // sweep removes segments that no manifest names, such as those left by crashes.
-func (x *Index) sweep(ctx context.Context) error {
-	files, err := x.unnamed(x.Newest(ctx))
-	if err != nil {
-		return err
-	}
+func (x *Index) sweep(ctx context.Context) (err error) {
+	defer guard.End(&err)
 	var errs []error
-	for name, born := range files {
+	for name, born := range x.unnamed(x.Newest(ctx)) {
 		if x.Now().Sub(born) < sweepAge {
 			continue
 		}

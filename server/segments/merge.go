@@ -31,23 +31,15 @@ type merged struct {
 // mergeOnce makes one segment of those that pick returns. more says that there were any. documents.ErrOvertaken means
 // that another process did it first.
 func (x *Index) mergeOnce(ctx context.Context, pick func([]*part) []*part) (more bool, err error) {
-	current, err := x.currentState(ctx)
-	if err != nil {
-		return false, err
-	}
+	defer guard.End(&err)
+	current := x.currentState(ctx)
 	defer x.states.drop(current)
 	parts := pick(current.parts)
 	if parts == nil {
 		return false, nil
 	}
-	result, err := x.merge(ctx, parts)
-	if err != nil {
-		return false, err
-	}
-	if err := x.Change(ctx, func(tx *sqldb.Tx) { tx.Fail(result.swap(tx)) }); err != nil {
-		x.discard(result.made)
-		return false, err
-	}
+	result := x.merge(ctx, parts)
+	x.orDiscard(result.made, func() { guard.Check(x.Change(ctx, result.swap)) })
 	x.discard(parts...)
 	if result.lost {
 		x.restoreVectors(ctx, result.made.name)
@@ -57,7 +49,7 @@ func (x *Index) mergeOnce(ctx context.Context, pick func([]*part) []*part) (more
 
 // merge makes the segment that replaces others. One that an older analyser wrote is made from the stored texts. The
 // lock is not held.
-func (x *Index) merge(ctx context.Context, parts []*part) (*merged, error) {
+func (x *Index) merge(ctx context.Context, parts []*part) *merged {
 	live := 0
 	inputs := make([]segment.Input, len(parts))
 	for i, p := range parts {
@@ -66,52 +58,46 @@ func (x *Index) merge(ctx context.Context, parts []*part) (*merged, error) {
 	}
 	result := &merged{parts: parts}
 	if live == 0 {
-		return result, nil
+		return result
 	}
 	var data []byte
-	var err error
-	if len(parts) == 1 && stale(parts[0]) {
-		data, result.remap, err = x.analyseAgain(ctx, parts[0])
-	} else {
+	blaming(parts, func() {
+		if len(parts) == 1 && stale(parts[0]) {
+			data, result.remap = x.analyseAgain(ctx, parts[0])
+			return
+		}
+		var err error
 		data, result.remap, err = segment.Merge(ctx, inputs)
-	}
-	if err != nil {
-		return nil, blame(parts, err)
-	}
-	if result.made, err = x.createSegment(data, live); err != nil {
-		return nil, err
-	}
-	if err := x.mergeVectors(ctx, result, data); err != nil {
-		x.discard(result.made)
-		return nil, err
-	}
-	return result, nil
+		guard.Check(err)
+	})
+	result.made = x.createSegment(data, live)
+	x.orDiscard(result.made, func() { x.mergeVectors(ctx, result, data) })
+	return result
 }
 
 // createSegment stores a segment; no manifest names it yet.
-func (x *Index) createSegment(data []byte, documents int) (*part, error) {
-	name, err := x.files.Create(data)
-	if err != nil {
-		return nil, err
-	}
-	return &part{name: name, documents: documents, bytes: int64(len(data))}, nil
+func (x *Index) createSegment(data []byte, documents int) *part {
+	return &part{name: guard.Must(x.files.Create(data)), documents: documents, bytes: int64(len(data))}
 }
 
 // buildSegment stores the segment of a builder, and the vectors of its documents that are known; nil when it is empty.
-func (x *Index) buildSegment(tx sqldb.Source, builder *segment.Builder, list []*index.Document) (
-	made *part, err error) {
+func (x *Index) buildSegment(tx sqldb.Source, builder *segment.Builder, list []*index.Document) *part {
 	if len(list) == 0 {
-		return nil, nil
+		return nil
 	}
-	data, err := builder.Build()
-	if err != nil {
-		return nil, err
+	data := guard.Must(builder.Build())
+	made := x.createSegment(data, len(list))
+	x.worker.added.Add(made.bytes)
+	x.orDiscard(made, func() { x.buildVectors(tx, made, data, list) })
+	return made
+}
+
+// orDiscard calls do, and discards a segment if it is aborted.
+func (x *Index) orDiscard(made *part, do func()) {
+	if err := guard.Ended(do); err != nil {
+		x.discard(made)
+		guard.Abort(err)
 	}
-	if made, err = x.createSegment(data, len(list)); err == nil {
-		x.worker.added.Add(made.bytes)
-		err = x.buildVectors(tx, made, data, list)
-	}
-	return made, err
 }
 
 // discard removes the files of segments that no manifest names; nil is none.
@@ -136,60 +122,43 @@ func (x *Index) remove(name string) {
 // analyseAgain builds a segment of the same documents from their texts. Ordinals ascend with ids in both, so the order
 // of the live documents stays. A builder needs several times the memory of a segment, so that a large one is merged
 // from pieces.
-func (x *Index) analyseAgain(ctx context.Context, p *part) ([]byte, [][]int32, error) {
-	seen, err := x.openView(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
+func (x *Index) analyseAgain(ctx context.Context, p *part) ([]byte, [][]int32) {
+	seen := x.openView(ctx)
 	defer seen.close()
 	if now := seen.state.named(p.name); now == nil || now.deletes != p.deletes {
-		return nil, nil, documents.ErrOvertaken // the texts may no longer be those of the documents that are live in p
+		guard.Abort(documents.ErrOvertaken) // the texts may no longer be those of the documents that are live in p
 	}
 	var pieces []segment.Input
 	builder, ordinals, live := segment.NewBuilder(), make([]int32, p.documents), int32(0)
-	finish := func() error {
-		data, err := builder.Build()
-		if err == nil {
-			var piece *segment.Reader
-			piece, err = segment.Open(p.name, data)
-			pieces = append(pieces, segment.Input{Reader: piece})
-		}
-		builder = segment.NewBuilder()
-		return err
+	finish := func() {
+		piece := guard.Must(segment.Open(p.name, guard.Must(builder.Build())))
+		pieces, builder = append(pieces, segment.Input{Reader: piece}), segment.NewBuilder()
 	}
 	for old := range ordinals {
 		ordinals[old] = -1
 	}
-	err = seen.each(p, p.liveOrdinals(), func(old int, d *index.Document) error {
+	for old, d := range seen.each(p, p.liveOrdinals()) {
 		ordinals[old] = live
 		live++
-		err := builder.Add(*d)
-		if err == nil && builder.Bytes() > x.worker.policy.builder && live < int32(p.live()) {
-			err = finish()
+		guard.Check(builder.Add(*d))
+		if builder.Bytes() > x.worker.policy.builder && live < int32(p.live()) {
+			finish()
 		}
-		return err
-	})
-	if err != nil {
-		return nil, nil, err
 	}
 	if len(pieces) == 0 {
-		data, err := builder.Build()
-		return data, [][]int32{ordinals}, err
+		return guard.Must(builder.Build()), [][]int32{ordinals}
 	}
-	if err := finish(); err != nil {
-		return nil, nil, err
-	}
+	finish()
 	data, _, err := segment.Merge(ctx, pieces)
-	return data, [][]int32{ordinals}, err
+	guard.Check(err)
+	return data, [][]int32{ordinals}
 }
 
 // swap names the merged segment in the place of its inputs, with the deletes that were added since they were read.
-func (m *merged) swap(tx *sqldb.Tx) error {
+func (m *merged) swap(tx *sqldb.Tx) {
 	bitmap, delta := roaring.New(), segment.Delta{}
 	for input, p := range m.parts {
-		if err := m.replay(tx.Source(), input, p, bitmap, &delta); err != nil {
-			return err
-		}
+		m.replay(tx.Source, input, p, bitmap, &delta)
 	}
 	var made []*part
 	if m.made != nil {
@@ -198,19 +167,16 @@ func (m *merged) swap(tx *sqldb.Tx) error {
 	if replaceParts(tx, m.parts, made); !bitmap.IsEmpty() {
 		addDeletes(tx, m.made.id, bitmap, delta)
 	}
-	return nil
 }
 
 // replay collects what was deleted from an input since it was read, by its ordinals in the merged segment.
-func (m *merged) replay(tx sqldb.Source, input int, p *part, bitmap *roaring.Bitmap,
-	delta *segment.Delta) error {
-	now := &part{id: p.id, name: p.name, documents: p.documents}
-	err := p.stillNamed(tx, &now.deletes)
-	if err != nil || now.deletes == p.deletes {
-		return err
+func (m *merged) replay(tx sqldb.Source, input int, p *part, bitmap *roaring.Bitmap, delta *segment.Delta) {
+	now := &part{id: p.id, name: p.name, documents: p.documents, deletes: p.stillNamed(tx)}
+	if now.deletes == p.deletes {
+		return
 	}
-	if err := readDeletes(tx, now); err != nil {
-		return damaged(p.name, err)
+	if err := guard.Ended(func() { readDeletes(tx, now) }); err != nil {
+		guard.Abort(damaged(p.name, err))
 	}
 	later := &part{id: p.id, name: p.name}
 	for _, record := range now.records {
@@ -218,7 +184,7 @@ func (m *merged) replay(tx sqldb.Source, input int, p *part, bitmap *roaring.Bit
 			continue
 		}
 		if record.since < p.deletes {
-			return documents.ErrOvertaken // folded with earlier deletes, from which it cannot be separated
+			guard.Abort(documents.ErrOvertaken) // folded with earlier deletes, from which it cannot be separated
 		}
 		later.records = append(later.records, record)
 		for ordinals := record.bitmap.Iterator(); ordinals.HasNext(); {
@@ -227,14 +193,9 @@ func (m *merged) replay(tx sqldb.Source, input int, p *part, bitmap *roaring.Bit
 			}
 		}
 	}
-	statistics, err := later.statistics()
-	if err != nil {
-		return err
-	}
-	if statistics != nil {
+	if statistics := later.statistics(); statistics != nil {
 		delta.Add(*statistics, 1)
 	}
-	return nil
 }
 
 // mergePolicy decides which segments become one. Segments of similar size are merged when there are enough of them, so

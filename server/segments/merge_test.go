@@ -13,7 +13,6 @@ import (
 	"quarry/internal/testkit/indextest"
 	"quarry/internal/testkit/longtest"
 	"quarry/server/index"
-	"quarry/server/sqldb"
 
 	"github.com/RoaringBitmap/roaring/v2"
 )
@@ -26,11 +25,7 @@ func eager() *mergePolicy {
 
 func segmentsOf(t testing.TB, x *Index) []*part {
 	t.Helper()
-	parts, err := readManifest(x.Newest(context.Background()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return parts
+	return readManifest(x.Newest(context.Background()))
 }
 
 func TestMergesKeepWhatIsStored(t *testing.T) {
@@ -226,26 +221,19 @@ func TestDeletesDuringAMerge(t *testing.T) {
 		write(t, x, batch)
 		m.apply(batch)
 	}
-	current, err := x.currentState(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	current := x.currentState(t.Context())
 	defer x.states.drop(current)
-	made, err := x.merge(t.Context(), current.parts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := x.merge(t.Context(), current.parts)
 	for range 5 {
 		batch := randomBatch(random, 30)
 		write(t, x, batch)
 		m.apply(batch)
 	}
-	if err := x.Change(t.Context(), func(tx *sqldb.Tx) { tx.Fail(made.swap(tx)) }); err != nil {
+	if err := x.Change(t.Context(), made.swap); err != nil {
 		t.Fatal(err)
 	}
 	m.compare(t, x)
-	err = x.Change(t.Context(), func(tx *sqldb.Tx) { tx.Fail(made.swap(tx)) })
-	if err == nil {
+	if err := x.Change(t.Context(), made.swap); err == nil {
 		t.Error("segments that are gone were replaced again")
 	}
 }
@@ -305,10 +293,7 @@ func sized(t *testing.T, sizes ...int64) (parts []*part) {
 	t.Helper()
 	x := open(t, Options{})
 	put(t, x, document("a", "text"))
-	current, err := x.currentState(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	current := x.currentState(t.Context())
 	t.Cleanup(func() { x.states.drop(current) })
 	for i, size := range sizes {
 		parts = append(parts, &part{id: int64(i), documents: 10, bytes: size, segment: current.parts[0].segment})

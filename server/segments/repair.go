@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"slices"
 
+	"quarry/internal/guard"
 	"quarry/server/documents"
 	"quarry/server/fault"
 	"quarry/server/index"
@@ -38,23 +40,21 @@ func (x *Index) rebuildIndex(ctx context.Context, suspects *damagedError) error 
 	x.repairs.Lock()
 	defer x.repairs.Unlock()
 	made := new(rebuilt)
-	err := x.Commit(ctx, func(tx sqldb.Source) (err error) {
+	err := x.Commit(ctx, func(tx sqldb.Source) {
 		x.discard(made.segments...)
-		made, err = x.rebuild(tx, suspects)
-		return err
-	}, func(tx sqldb.Source) error {
-		if now, err := documents.ReadState(tx); err != nil || now != made.state {
-			return errors.Join(err, documents.ErrOvertaken)
+		*made = rebuilt{}
+		made.rebuild(x, tx, suspects)
+	}, func(tx sqldb.Source) {
+		if documents.ReadState(tx) != made.state {
+			guard.Abort(documents.ErrOvertaken)
 		}
-		return nil
-	}, func(tx *sqldb.Tx) error {
+	}, func(tx *sqldb.Tx) {
 		replaceParts(tx, made.damaged, made.segments)
 		if x.source == nil {
 			made.reconcile(tx)
 		} else { // the new segments may be ahead of the position
 			documents.PutCursors(tx, map[string]string{wholeKey: ""})
 		}
-		return nil
 	})
 	if err != nil {
 		x.discard(made.segments...)
@@ -73,107 +73,76 @@ type rebuilt struct {
 	disagreement
 }
 
-// rebuild makes new segments of all documents that are not live in a sound one. documents.ErrUnchanged: no suspect is
-// in use any more, or there are none and nothing is damaged.
-func (x *Index) rebuild(tx sqldb.Source, suspects *damagedError) (made *rebuilt, err error) {
-	made = new(rebuilt)
-	if made.state, err = documents.ReadState(tx); err != nil {
-		return made, err
-	}
+// rebuild makes new segments of all documents that are not live in a sound one. It aborts with documents.ErrUnchanged
+// if no suspect is in use any more, or there are none and nothing is damaged.
+func (r *rebuilt) rebuild(x *Index, tx sqldb.Source, suspects *damagedError) {
+	r.state = documents.ReadState(tx)
 	var sound []*part
 	defer func() { x.states.dropParts(sound) }()
 	present := false
 	// All are read: damage rarely comes alone, and the search that found it is repeated only once.
-	err = x.inspect(tx, func(p *part, damage error) error {
+	for p, damage := range x.inspect(tx) {
 		present = present || suspects != nil && slices.Contains(suspects.files, p.name)
 		if damage == nil {
 			sound = append(sound, p)
-			return nil
+			continue
 		}
 		x.Log.Warn("a segment is damaged", "segment", p.name, "documents", p.documents, "error", damage)
-		made.damaged = append(made.damaged, p)
-		return nil
-	})
+		r.damaged = append(r.damaged, p)
+	}
 	switch {
-	case err != nil:
-		return made, err
 	case suspects != nil && !present:
-		return new(rebuilt), documents.ErrUnchanged
-	case suspects != nil && len(made.damaged) == 0:
-		return made, suspects.cause // the file is sound: making it again would change nothing
+		*r = rebuilt{}
+		guard.Abort(documents.ErrUnchanged)
+	case suspects != nil && len(r.damaged) == 0:
+		guard.Abort(suspects.cause) // the file is sound: making it again would change nothing
 	}
-	from, done, err := x.stored(tx)
-	if err != nil {
-		return made, err
-	}
+	from, done := x.stored(tx)
 	defer done()
-	if made.disagreement, err = compareIDs(from, sound); err != nil {
-		return made, blame(sound, err)
-	}
+	blaming(sound, func() { r.disagreement = compareIDs(from, sound) })
 	if suspects != nil {
-		made.disagreement = disagreement{missing: made.missing}
-	} else if made.counters, err = miscounted(from, made.state.Documents, made.state.Chunks); err != nil {
-		return made, err
-	} else if len(made.damaged) == 0 && made.none() {
-		return made, documents.ErrUnchanged
+		r.disagreement = disagreement{missing: r.missing}
+	} else if r.counters = miscounted(from, r.state.Documents, r.state.Chunks); len(r.damaged) == 0 && r.none() {
+		guard.Abort(documents.ErrUnchanged)
 	}
-	for i := range made.duplicates {
-		t := &made.duplicates[i]
-		if t.delta, err = t.part.segment.reader.DeltaOf(t.ordinal); err != nil {
-			return made, blame(sound, err)
+	blaming(sound, func() {
+		for i := range r.duplicates {
+			t := &r.duplicates[i]
+			t.delta = guard.Must(t.part.segment.reader.DeltaOf(t.ordinal))
 		}
-	}
-	return made, x.rebuildMissing(tx, from, made)
+	})
+	x.rebuildMissing(tx, from, r)
 }
 
-// inspect reads the parts of the manifest from beginning to end, and calls yield with each and its damage, if any.
-func (x *Index) inspect(tx sqldb.Source, yield func(p *part, damage error) error) error {
-	parts, err := readManifest(tx)
-	if err != nil {
-		return err
-	}
-	for _, p := range parts {
-		err := x.inspectPart(tx, p)
-		if err == nil || isDamage(err) {
-			err = yield(p, err)
-		}
-		if err != nil {
-			return err
+// inspect reads the parts of the manifest from beginning to end, and yields each and its damage, if any.
+func (x *Index) inspect(tx sqldb.Source) iter.Seq2[*part, error] {
+	return func(yield func(*part, error) bool) {
+		for _, p := range readManifest(tx) {
+			if !yield(p, damageIn(func() { x.inspectPart(tx, p) })) {
+				return
+			}
 		}
 	}
-	return nil
 }
 
-func (x *Index) inspectPart(tx sqldb.Source, p *part) error {
-	if err := readDeletes(tx, p); err != nil {
-		return err
-	}
-	if _, err := p.statistics(); err != nil {
-		return err
-	}
-	if err := x.states.pool.verify(p.name); err != nil {
-		return err
-	}
-	return x.states.openSegment(p)
+func (x *Index) inspectPart(tx sqldb.Source, p *part) {
+	readDeletes(tx, p)
+	p.statistics()
+	guard.Check(x.states.pool.verify(p.name))
+	x.states.openSegment(p)
 }
 
 // rebuildMissing indexes the stored documents that are live in none of the sound parts.
-func (x *Index) rebuildMissing(tx sqldb.Source, from *documents.Reader, made *rebuilt) error {
+func (x *Index) rebuildMissing(tx sqldb.Source, from *documents.Reader, made *rebuilt) {
 	builder, list := segment.NewBuilder(), []*index.Document(nil)
-	return indexed(from, made.missing, func(n int, d *index.Document) error {
-		if err := builder.Add(*d); err != nil {
-			return err
-		}
+	for n, d := range indexed(from, made.missing) {
+		guard.Check(builder.Add(*d))
 		if list = append(list, d); n < len(made.missing)-1 && builder.Bytes() <= rebuildBytes {
-			return nil
+			continue
 		}
-		p, err := x.buildSegment(tx, builder, list)
-		if p != nil {
-			made.segments = append(made.segments, p)
-		}
+		made.segments = append(made.segments, x.buildSegment(tx, builder, list))
 		builder, list = segment.NewBuilder(), nil
-		return err
-	})
+	}
 }
 
 // damagedError names files of the index that cannot be used: segments, or files of vectors.
@@ -228,6 +197,25 @@ func blame(parts []*part, err error) error {
 		all = all.add(p.name, err)
 	}
 	return all
+}
+
+// damageIn calls f, and returns the error that it is aborted with if that isDamage. Others abort the caller.
+func damageIn(f func()) error {
+	err := guard.Ended(f)
+	if !isDamage(err) {
+		guard.Check(err)
+	}
+	return err
+}
+
+// blaming calls f, and aborts with its error as blame returns it.
+func blaming(parts []*part, f func()) {
+	guard.Check(blame(parts, guard.Ended(f)))
+}
+
+// protect calls f, which reads the segment.
+func (p *part) protect(f func()) {
+	guard.Check(blame([]*part{p}, segment.Protect(p.segment.reader.Name, f)))
 }
 
 // Damage implements index.Snapshot.
@@ -286,16 +274,14 @@ func (d *disagreement) none() bool {
 
 // compareIDs compares the stored documents with those that are live in parts. Both sides ascend by id, so each is read
 // once.
-func compareIDs(from *documents.Reader, parts []*part) (d disagreement, err error) {
+func compareIDs(from *documents.Reader, parts []*part) (d disagreement) {
 	heads := make([]head, len(parts))
 	for i, p := range parts {
 		heads[i] = head{part: p, ordinal: -1}
-		if err := heads[i].advance(); err != nil {
-			return d, err
-		}
+		heads[i].advance()
 	}
 	// advance passes over the live documents with an id, and those below it.
-	advance := func(id string, last bool) (live bool, err error) {
+	advance := func(id string, last bool) (live bool) {
 		var before *duplicate
 		for i := range heads {
 			h := &heads[i]
@@ -309,26 +295,20 @@ func compareIDs(from *documents.Reader, parts []*part) (d disagreement, err erro
 					}
 					before = &duplicate{part: h.part, ordinal: h.ordinal}
 				}
-				if err := h.advance(); err != nil {
-					return false, err
-				}
+				h.advance()
 			}
 		}
-		return before != nil, nil
+		return before != nil
 	}
-	err = from.EachID(func(id string) error {
-		live, err := advance(id, false)
-		if err == nil && !live {
+	for id := range from.EachID() {
+		if !advance(id, false) {
 			d.missing = append(d.missing, id)
 		}
-		return err
-	})
-	if err == nil {
-		_, err = advance("", true)
 	}
+	advance("", true)
 	slices.Sort(d.orphans)
 	d.orphans = slices.Compact(d.orphans)
-	return d, err
+	return d
 }
 
 // head walks over the live documents of a part.
@@ -338,19 +318,18 @@ type head struct {
 	id      string
 }
 
-func (h *head) advance() (err error) {
+func (h *head) advance() {
 	for h.ordinal++; h.ordinal < h.part.documents && h.part.isDeleted(h.ordinal); h.ordinal++ {
 	}
 	if h.ordinal < h.part.documents {
-		h.id, err = h.part.segment.reader.DocumentID(h.ordinal)
+		h.id = guard.Must(h.part.segment.reader.DocumentID(h.ordinal))
 	}
-	return err
 }
 
 // miscounted reports whether the counters differ from what is stored.
-func miscounted(from *documents.Reader, documents, chunks int) (bool, error) {
-	count, counted, err := from.Counts()
-	return count != documents || counted != chunks, err
+func miscounted(from *documents.Reader, documents, chunks int) bool {
+	count, counted := from.Counts()
+	return count != documents || counted != chunks
 }
 
 // reconcile makes the database agree with the index.

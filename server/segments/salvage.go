@@ -1,18 +1,18 @@
 package segments
 
 import (
-	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"math"
 	"os"
 	"path/filepath"
 	"sort"
 	"strings"
 
+	"quarry/internal/guard"
 	"quarry/server/documents"
 	"quarry/server/fault"
 	"quarry/server/index/segment"
@@ -131,45 +131,39 @@ func (x *Index) fillSalvage(ctx context.Context, made *sqlite.DB) error {
 		return sqldb.Explain(err)
 	}
 	defer func() { _ = tx.Rollback() }()
-	from := sqldb.Source{Context: ctx, Querier: tx}
+	from := sqldb.Shared(ctx, tx)
 	return sqldb.UpdateWhole(ctx, made, func(to *sqldb.Tx) {
 		unlisted := false
 		for _, table := range salvageTables() {
-			lost, err := table.copy(from, to)
-			if err != nil {
-				to.Fail(fmt.Errorf("copy table %s: %w", table.name, err))
-			}
+			lost := false
+			guard.While("copy table "+table.name, guard.Ended(func() { lost = table.copy(from, to) }))
 			unlisted = unlisted || lost && table.name == "segments"
 		}
 		if unlisted {
-			to.Fail(x.nameUnlisted(to))
+			x.nameUnlisted(to)
 		}
-		to.Fail(x.completeSalvage(from, to))
+		x.completeSalvage(from, to)
 	})
 }
 
 // completeSalvage fills the tables that are made of others.
-func (x *Index) completeSalvage(from sqldb.Source, to *sqldb.Tx) error {
-	if m, err := documents.ReadState(from); err == nil {
+func (x *Index) completeSalvage(from sqldb.Source, to *sqldb.Tx) {
+	var m documents.State
+	if documents.Damage(func() { m = documents.ReadState(from) }) == nil {
 		to.Exec("UPDATE meta SET store = ?, generation = ?, manifest = ?", m.Store, m.Generation+1, m.Manifest+1)
 	}
 	to.Exec("UPDATE meta SET " + counted)
-	return x.Reader(to.Source()).EachRow(func(row *documents.Row) error {
+	for row := range x.Reader(to.Source).EachRow("ORDER BY row") {
 		for _, name := range row.Sets {
 			to.Exec("INSERT OR IGNORE INTO document_sets (document, name) VALUES (?, ?)", row.Number, name)
 		}
-		return nil
-	}, "ORDER BY row")
+	}
 }
 
 // nameUnlisted looks into segments that the manifest has lost for documents that are lost, too. Some of them may have
 // been removed before: that is not known any more.
-func (x *Index) nameUnlisted(to *sqldb.Tx) error {
-	files, err := x.unnamed(to.Source())
-	if err != nil {
-		return err
-	}
-	for name := range files {
+func (x *Index) nameUnlisted(to *sqldb.Tx) {
+	for name := range x.unnamed(to.Source) {
 		opened, err := x.states.pool.acquire(name)
 		if err != nil {
 			continue // damaged, or no segment
@@ -183,102 +177,103 @@ func (x *Index) nameUnlisted(to *sqldb.Tx) error {
 		}
 		x.states.pool.drop(opened)
 	}
-	return nil
 }
 
 // copy copies the rows that can be read and that the table takes; lost: there were others.
-func (t salvageTable) copy(from sqldb.Source, to *sqldb.Tx) (lost bool, err error) {
-	store := func(values []any) error {
-		_, err := to.ExecContext(from, "INSERT OR IGNORE INTO "+t.name+" ("+t.columns+") VALUES "+
-			sqldb.Places(len(values)), values...)
+func (t salvageTable) copy(from sqldb.Source, to *sqldb.Tx) (lost bool) {
+	store := func(values []any) {
+		err := guard.Ended(func() {
+			to.Exec("INSERT OR IGNORE INTO "+t.name+" ("+t.columns+") VALUES "+sqldb.Places(len(values)), values...)
+		})
 		lost = lost || err != nil // a row that the table does not take is damaged
-		return from.Err()
+		guard.Check(from.Err())
+	}
+	copied := func(order string) bool {
+		return documents.Damage(func() {
+			for values := range t.read(from, "SELECT "+t.columns+" FROM "+t.name+order) {
+				store(values)
+			}
+		}) == nil
 	}
 	if t.backwards == "" {
-		unread, err := t.copyNumbered(from, store)
-		return lost || unread, err
+		return t.copyNumbered(from, store) || lost
 	}
-	all := "SELECT " + t.columns + " FROM " + t.name
-	if err = t.read(from, store, all); !documents.Unreadable(err) {
-		return lost, err
+	if copied("") {
+		return lost
 	}
-	if err = t.read(from, store, all+" ORDER BY "+t.backwards); documents.Unreadable(err) {
-		err = nil
-	}
-	return true, err
+	copied(" ORDER BY " + t.backwards)
+	return true
 }
 
 // copyNumbered continues after each row or page that cannot be read.
-func (t salvageTable) copyNumbered(from sqldb.Source, store func([]any) error) (lost bool, err error) {
+func (t salvageTable) copyNumbered(from sqldb.Source, store func([]any)) (lost bool) {
 	after, more := int64(math.MinInt64), true
 	key, _, _ := strings.Cut(t.columns, ",")
-	for more {
-		err := t.read(from, func(values []any) error {
+	behind := " FROM " + t.name + " WHERE " + key + " > ? ORDER BY " + key
+	for more && documents.Damage(func() {
+		for values := range t.read(from, "SELECT "+t.columns+behind, after) {
 			number, ok := values[0].(int64)
 			if !ok || number <= after {
-				return documents.ErrOrder
+				guard.Abort(documents.ErrOrder)
 			}
 			after = number
-			return store(values)
-		}, "SELECT "+t.columns+" FROM "+t.name+" WHERE "+key+" > ? ORDER BY "+key, after)
-		if err == nil || !documents.Unreadable(err) {
-			return lost, err
+			store(values)
 		}
+	}) != nil {
 		lost = true
-		if after, more, err = t.behind(from, key, after); err != nil {
-			return true, err
-		}
+		after, more = nextKey(from, "SELECT "+key+behind+" LIMIT 1", after)
 	}
-	return lost, nil
+	return lost
 }
 
-// behind returns a key behind the first row after a key that cannot be read. Keys on a page that cannot be read are not
-// known, so it searches in growing steps, then bisects.
-func (t salvageTable) behind(from sqldb.Source, key string, after int64) (next int64, more bool, err error) {
+// nextKey returns a key behind the first row after a key that cannot be read. query finds the next key. Keys on a page
+// that cannot be read are not known, so it searches in growing steps, then bisects.
+func nextKey(from sqldb.Source, query string, after int64) (next int64, more bool) {
 	sound := func(after int64) bool {
-		readErr := from.Get([]any{&next},
-			"SELECT "+key+" FROM "+t.name+" WHERE "+key+" > ? ORDER BY "+key+" LIMIT 1", after)
-		more = readErr == nil && next > after
-		none := errors.Is(readErr, sql.ErrNoRows)
-		if readErr != nil && !none && !documents.Unreadable(readErr) {
-			err = cmp.Or(err, readErr)
-		}
-		return more || none || err != nil
+		more = false
+		return documents.Damage(func() {
+			if from.Get([]any{&next}, query, after) {
+				if more = next > after; !more {
+					guard.Abort(documents.ErrOrder)
+				}
+			}
+		}) == nil
 	}
 	if sound(after) {
-		return next, more, err // its key can be read, the row cannot
+		return next, more // its key can be read, the row cannot
 	}
 	after = max(after, 0)
 	step := int64(1)
 	for after <= math.MaxInt64-step && !sound(after+step) {
 		if step *= 2; step < 0 {
-			return 0, false, err
+			return 0, false
 		}
 	}
 	if after > math.MaxInt64-step {
-		return 0, false, err
+		return 0, false
 	}
 	passed := sort.Search(int(step), func(n int) bool { return sound(after + int64(n)) })
-	return after + int64(passed), true, err
+	return after + int64(passed), true
 }
 
 // read yields the values of the rows of a query for all columns.
-func (t salvageTable) read(from sqldb.Source, yield func([]any) error, query string, args ...any) error {
-	values := make([]any, strings.Count(t.columns, ",")+1)
-	pointers := make([]any, len(values))
-	for i := range values {
-		pointers[i] = &values[i]
+func (t salvageTable) read(from sqldb.Source, query string, args ...any) iter.Seq[[]any] {
+	return func(yield func([]any) bool) {
+		values := make([]any, strings.Count(t.columns, ",")+1)
+		pointers := make([]any, len(values))
+		for i := range values {
+			pointers[i] = &values[i]
+		}
+		seen := 0
+		for range from.Each(pointers, query, args...) {
+			if seen++; seen > maxSalvaged {
+				guard.Abort(documents.ErrOrder)
+			}
+			if !yield(values) {
+				return
+			}
+		}
 	}
-	seen := 0
-	return from.Each(func(row *sql.Rows) error {
-		if err := row.Scan(pointers...); err != nil {
-			return err
-		}
-		if seen++; seen > maxSalvaged {
-			return documents.ErrOrder
-		}
-		return yield(values)
-	}, query, args...)
 }
 
 // refuseLoss returns fault.ErrLost when the database is missing or empty although there are segments: an empty library

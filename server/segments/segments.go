@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"quarry/internal/guard"
 	"quarry/server/documents"
 	"quarry/server/index"
 	"quarry/server/index/segment"
@@ -149,6 +150,7 @@ func HasDocuments(ctx context.Context, dir string) (bool, error) {
 	if err != nil {
 		return true, nil
 	}
-	m, err := documents.ReadState(sqldb.Source{Context: ctx, Querier: db.Reader})
-	return err != nil || m.Documents > 0, db.Close()
+	has := true
+	_ = guard.Ended(func() { has = documents.ReadState(sqldb.Shared(ctx, db.Reader)).Documents > 0 })
+	return has, db.Close()
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"quarry/internal/guard"
 	"quarry/server/documents"
 	"quarry/server/index"
 	"quarry/server/index/lexical"
@@ -37,17 +38,13 @@ type snapshot struct {
 }
 
 // Snapshot implements index.Index.
-func (x *Index) Snapshot(ctx context.Context) (index.Snapshot, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	opened, err := x.openView(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (x *Index) Snapshot(ctx context.Context) (_ index.Snapshot, err error) {
+	defer guard.End(&err)
+	guard.Check(ctx.Err())
+	opened := x.openView(ctx)
 	s := &snapshot{index: x, version: opened.Version(), view: opened}
-	s.Reads.Read = func(ctx context.Context, read func(*documents.Reader) error) error {
-		return s.read(func(shown *view) error { return read(shown.Reader.In(ctx)) })
+	s.Reads.Read = func(ctx context.Context, read func(*documents.Reader)) error {
+		return s.read(func(shown *view) { read(shown.Reader.In(ctx)) })
 	}
 	return s, nil
 }
@@ -77,32 +74,27 @@ func (s *snapshot) current() *view {
 
 // renew repairs the index, and gives the snapshot a view of the newest state, the only one that can be repaired, in the
 // place of a damaged one. If it cannot be repaired, the view lacks the damaged files.
-func (s *snapshot) renew(ctx context.Context, damaged *view, suspects *damagedError) error {
+func (s *snapshot) renew(ctx context.Context, damaged *view, suspects *damagedError) {
 	s.reading.Lock()
 	defer s.reading.Unlock()
 	if s.current() != damaged {
-		return nil // another call did it already
+		return // another call did it already
 	}
 	damaged.end() // there are few views of a source, and a repair needs one
 	if err := s.index.repair(ctx, suspects); err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
+		guard.Check(ctx.Err())
 		s.index.states.exclude(suspects)
 	}
-	opened, err := s.index.openView(ctx)
-	if err != nil {
-		return err
-	}
+	opened := s.index.openView(ctx)
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.retired = append(s.retired, s.view)
 	s.view = opened
-	return nil
 }
 
 // ask calls search, and again with another view if the index was damaged.
 func ask[T any](ctx context.Context, s *snapshot, search func(*lexical.Searcher) (T, error)) (answer T, err error) {
+	defer guard.End(&err)
 	s.open.RLock()
 	defer s.open.RUnlock()
 	if s.closed {
@@ -111,20 +103,14 @@ func ask[T any](ctx context.Context, s *snapshot, search func(*lexical.Searcher)
 	for tries := 0; ; tries++ {
 		shown := s.current()
 		// A fault in a mapped file that was cut off becomes an error.
-		err := segment.Protect(func() string { return "" }, func() error {
-			searcher, err := shown.state.searcher()
-			if err == nil {
-				answer, err = search(searcher)
-			}
-			return err
+		err := segment.Protect(func() string { return "" }, func() {
+			answer = guard.Must(search(guard.Must(shown.state.searcher())))
 		})
 		suspects := damageOf(blame(shown.state.parts, err))
 		if suspects == nil || tries > len(shown.state.parts)+openRepairs {
 			return answer, err
 		}
-		if err := s.renew(ctx, shown, suspects); err != nil {
-			return answer, err
-		}
+		s.renew(ctx, shown, suspects)
 	}
 }
 
@@ -179,7 +165,7 @@ func (s *snapshot) Like(ctx context.Context, id string, chunk int, access index.
 }
 
 // read calls f with the snapshot's view, whose transaction it may use.
-func (s *snapshot) read(f func(*view) error) error {
+func (s *snapshot) read(f func(*view)) error {
 	s.open.RLock()
 	defer s.open.RUnlock()
 	if s.closed {
@@ -187,31 +173,25 @@ func (s *snapshot) read(f func(*view) error) error {
 	}
 	s.reading.Lock()
 	defer s.reading.Unlock()
-	return f(s.current())
+	return guard.Ended(func() { f(s.current()) })
 }
 
 // Stats implements index.Snapshot.
 func (s *snapshot) Stats(ctx context.Context) (index.Stats, error) {
 	var stats index.Stats
-	err := s.read(func(shown *view) error {
-		from := sqldb.Source{Context: ctx, Querier: shown.tx}
+	err := s.read(func(shown *view) {
+		from := sqldb.Shared(ctx, shown.tx)
 		stats.Documents, stats.Chunks = shown.Documents, shown.Chunks
-		if err := from.Get([]any{&stats.Bytes},
-			"SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"); err != nil {
-			return err
-		}
+		from.Get([]any{&stats.Bytes}, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
 		for _, p := range shown.state.parts {
 			stats.Bytes += p.bytes
 		}
-		if err := s.index.countVectors(from, shown, &stats); err != nil {
-			return err
-		}
+		s.index.countVectors(from, shown, &stats)
 		if path := s.index.db.Path(); path != "" {
 			if info, err := os.Stat(path + "-wal"); err == nil {
 				stats.Bytes += info.Size()
 			}
 		}
-		return nil
 	})
 	return stats, err
 }
@@ -240,7 +220,7 @@ func (v *view) close() {
 
 // openView opens a view of the newest state. A damaged index is repaired first; if that fails, the view lacks the
 // damaged files.
-func (x *Index) openView(ctx context.Context) (*view, error) {
+func (x *Index) openView(ctx context.Context) *view {
 	var failure error
 	repairs := 0
 	for range openAttempts {
@@ -248,29 +228,27 @@ func (x *Index) openView(ctx context.Context) (*view, error) {
 		suspects := damageOf(err)
 		if err == nil {
 			if suspects = x.states.unreadVectors(opened.state); suspects == nil {
-				return opened, nil
+				return opened
 			}
 			opened.close()
 			err = suspects
 		}
 		if suspects == nil {
-			return nil, err
+			guard.Abort(err)
 		}
-		if failure = err; ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
+		failure = err
+		guard.Check(ctx.Err())
 		if repairs++; repairs <= openRepairs {
 			err = x.repair(ctx, suspects)
 		}
 		if err != nil {
-			if ctx.Err() != nil {
-				return nil, ctx.Err()
-			}
+			guard.Check(ctx.Err())
 			x.Log.Warn("searching without the damaged part of the index", "error", err)
 			x.states.exclude(suspects)
 		}
 	}
-	return nil, fmt.Errorf("open the index: %w", failure)
+	guard.While("open the index", failure)
+	return nil
 }
 
 // openSound opens a view, also for a repair: what is damaged is an error. A file that is missing has most likely just
@@ -304,13 +282,12 @@ func (x *Index) tryView(ctx context.Context) (opened *view, err error) {
 // viewOf opens a view with the documents of the source, which it closes if it fails; nil: of library.db.
 // documents.ErrOvertaken: the index does not have the same changes.
 func (x *Index) viewOf(ctx context.Context, shown *documents.Snapshot) (opened *view, err error) {
+	defer guard.End(&err)
 	source, release := x.db.Reader, func() {}
 	if shown != nil {
 		release = shown.Close
 	} else if x.db.InMemory() { // readers would keep writers waiting: they read a copy
-		if source, release, err = x.freeze(ctx); err != nil {
-			return nil, err
-		}
+		source, release = x.freeze(ctx)
 	}
 	tx, err := source.BeginTx(context.WithoutCancel(ctx), nil)
 	if err != nil {
@@ -321,20 +298,19 @@ func (x *Index) viewOf(ctx context.Context, shown *documents.Snapshot) (opened *
 		_ = tx.Rollback()
 		release()
 	})}
-	from := sqldb.Source{Context: ctx, Querier: tx}
-	m, err := documents.ReadState(from)
-	if shown == nil {
-		opened.Reader, opened.State = x.Shown(from, m), m
-	} else {
-		opened.Reader, opened.State = shown.Reader(ctx), shown.State
-	}
-	if err == nil && m.Generation != opened.Generation {
-		err = documents.ErrOvertaken
-	}
-	if err == nil {
-		opened.state, err = x.states.acquire(from, m.Manifest)
-	}
-	if err != nil {
+	if err := guard.Ended(func() {
+		from := sqldb.Shared(ctx, tx)
+		m := documents.ReadState(from)
+		if shown == nil {
+			opened.Reader, opened.State = x.Shown(from, m), m
+		} else {
+			opened.Reader, opened.State = shown.Reader(ctx), shown.State
+		}
+		if m.Generation != opened.Generation {
+			guard.Abort(documents.ErrOvertaken)
+		}
+		opened.state = x.states.acquire(from, m.Manifest)
+	}); err != nil {
 		opened.end()
 		return nil, err
 	}
@@ -354,38 +330,27 @@ func (x *Index) noteStale(shown *state) {
 }
 
 // currentState opens the newest state without the documents.
-func (x *Index) currentState(ctx context.Context) (current *state, err error) {
-	err = x.Read(ctx, func(tx sqldb.Source) error {
-		m, err := documents.ReadState(tx)
-		if err == nil {
-			current, err = x.states.acquire(tx, m.Manifest)
-		}
-		return err
-	})
-	return current, err
+func (x *Index) currentState(ctx context.Context) (current *state) {
+	guard.Check(x.Read(ctx, func(tx sqldb.Source) {
+		current = x.states.acquire(tx, documents.ReadState(tx).Manifest)
+	}))
+	return current
 }
 
 // freeze returns a copy of a database in memory, of which there is one for each state.
-func (x *Index) freeze(ctx context.Context) (copied *sql.DB, release func(), err error) {
+func (x *Index) freeze(ctx context.Context) (copied *sql.DB, release func()) {
 	source, err := x.db.Writer.Conn(ctx) // there is one: nothing is written, or frozen twice, until it is closed
 	if err != nil {
-		return nil, nil, sqldb.Explain(fmt.Errorf("read the library: %w", err))
+		guard.Abort(sqldb.Explain(fmt.Errorf("read the library: %w", err)))
 	}
 	defer source.Close()
-	from := sqldb.Source{Context: ctx, Querier: source}
-	m, err := documents.ReadState(from)
-	if err != nil {
-		return nil, nil, err
-	}
-	shown, err := x.states.acquire(from, m.Manifest)
-	if err != nil {
-		return nil, nil, err
-	}
+	from := sqldb.Shared(ctx, source)
+	shown := x.states.acquire(from, documents.ReadState(from).Manifest)
 	if shown.frozen == nil {
 		if shown.frozen, err = x.db.Copy(ctx, source); err != nil {
 			x.states.drop(shown)
-			return nil, nil, err
+			guard.Abort(err)
 		}
 	}
-	return shown.frozen.Reader, func() { x.states.drop(shown) }, nil
+	return shown.frozen.Reader, func() { x.states.drop(shown) }
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"quarry/internal/guard"
 	"quarry/server/documents"
 	"quarry/server/index/segment"
 	"quarry/server/sqldb"
@@ -17,12 +18,9 @@ const wholeKey = "whole"
 // position returns the number of the last change of its source that the index has, and whether it has all documents as
 // they were then.
 func (x *Index) position(ctx context.Context) (position int64, whole bool, err error) {
-	m, err := documents.ReadState(x.Newest(ctx))
-	if err != nil {
-		return 0, false, err
-	}
-	cursors, err := x.Cursors(ctx, wholeKey)
-	return m.Generation, cursors[wholeKey] == strconv.FormatInt(m.Generation, 10), err
+	defer guard.End(&err)
+	position = documents.ReadState(x.Newest(ctx)).Generation
+	return position, documents.Cursors(x.Newest(ctx), wholeKey)[wholeKey] == strconv.FormatInt(position, 10), nil
 }
 
 // followTo applies changes of the source up to a position; whole says that these are all. Each item says that a
@@ -32,8 +30,8 @@ func (x *Index) followTo(ctx context.Context, plan *documents.Plan, gone map[str
 	whole bool) error {
 	x.worker.begin()
 	w := &writer{x: x, changes: len(plan.Items)}
-	err := x.Commit(ctx, func(tx sqldb.Source) error {
-		_, _ = w.Begin(tx)
+	err := x.Commit(ctx, func(tx sqldb.Source) {
+		w.Begin(tx)
 		for n, i := range plan.Items {
 			delta, known := gone[i.ID]
 			if !known && i.SameText {
@@ -41,12 +39,9 @@ func (x *Index) followTo(ctx context.Context, plan *documents.Plan, gone map[str
 			}
 			w.gone[n], i.Unread = delta, !known
 		}
-		return w.Prepare(tx, plan)
-	}, func(sqldb.Source) error { return nil }, func(tx *sqldb.Tx) error {
-		m, err := documents.ReadState(tx.Source())
-		if err == nil {
-			err = w.storeDeletes(tx, m.Manifest, plan)
-		}
+		w.Prepare(tx, plan)
+	}, func(sqldb.Source) {}, func(tx *sqldb.Tx) {
+		w.storeDeletes(tx, documents.ReadState(tx.Source).Manifest, plan)
 		if w.segment != nil {
 			w.segment.insert(tx)
 		}
@@ -54,7 +49,6 @@ func (x *Index) followTo(ctx context.Context, plan *documents.Plan, gone map[str
 		if whole {
 			documents.PutCursors(tx, map[string]string{wholeKey: strconv.FormatInt(position, 10)})
 		}
-		return err
 	})
 	if err != nil {
 		x.discard(w.segment)
@@ -73,13 +67,10 @@ func (x *Index) mended(ctx context.Context, err error) bool {
 
 // stored returns what reads the documents that a transaction shows, or those of the source, which may be newer than
 // what is indexed.
-func (x *Index) stored(tx sqldb.Source) (from *documents.Reader, done func(), err error) {
+func (x *Index) stored(tx sqldb.Source) (from *documents.Reader, done func()) {
 	if x.source == nil {
-		return x.Reader(tx), func() {}, nil
+		return x.Reader(tx), func() {}
 	}
-	shown, err := x.source.view(tx)
-	if err != nil {
-		return nil, nil, err
-	}
-	return shown.Reader(tx), shown.Close, nil
+	shown := guard.Must(x.source.view(tx))
+	return shown.Reader(tx), shown.Close
 }

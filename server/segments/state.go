@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"sync"
 
+	"quarry/internal/guard"
 	"quarry/server/documents"
 	"quarry/server/index"
 	"quarry/server/index/lexical"
@@ -63,16 +64,16 @@ func (p *part) insert(tx *sqldb.Tx) {
 	}
 }
 
-// stillNamed returns documents.ErrOvertaken unless the manifest names the segment and the same vectors, and reads the
-// number of its newest record of deletes.
-func (p *part) stillNamed(tx sqldb.Source, deletes *int64) error {
+// stillNamed returns the number of the segment's newest record of deletes. It aborts with documents.ErrOvertaken unless
+// the manifest names the segment and the same vectors.
+func (p *part) stillNamed(tx sqldb.Source) (deletes int64) {
 	vectors := ""
-	err := tx.Get([]any{deletes, &vectors}, `SELECT deletes, coalesce(v.name, '') FROM segments s
-		LEFT JOIN vector_files v ON v.segment = s.id WHERE s.id = ? AND s.name = ?`, p.id, p.name)
-	if errors.Is(err, sql.ErrNoRows) || err == nil && vectors != p.vectors.fileName() {
-		return documents.ErrOvertaken
+	if !tx.Get([]any{&deletes, &vectors}, `SELECT deletes, coalesce(v.name, '') FROM segments s
+		LEFT JOIN vector_files v ON v.segment = s.id WHERE s.id = ? AND s.name = ?`, p.id, p.name) ||
+		vectors != p.vectors.fileName() {
+		guard.Abort(documents.ErrOvertaken)
 	}
-	return err
+	return deletes
 }
 
 // replaceParts names segments in the manifest in the place of others.
@@ -98,16 +99,13 @@ type state struct {
 	users    int        // guarded by states.mutex
 }
 
-func newState(manifest int64, parts []*part) *state {
-	s := &state{manifest: manifest, parts: parts, users: 1}
-	s.searcher = sync.OnceValues(func() (*lexical.Searcher, error) {
-		searched := make([]lexical.Part, len(parts))
-		for i, p := range parts {
-			delta, err := p.statistics()
-			if err != nil {
-				return nil, err
-			}
-			searched[i] = lexical.Part{Segment: p.segment.reader, Deleted: p.deleted, Delta: delta}
+func newState(manifest int64) *state {
+	s := &state{manifest: manifest, users: 1}
+	s.searcher = sync.OnceValues(func() (_ *lexical.Searcher, err error) {
+		defer guard.End(&err)
+		searched := make([]lexical.Part, len(s.parts))
+		for i, p := range s.parts {
+			searched[i] = lexical.Part{Segment: p.segment.reader, Deleted: p.deleted, Delta: p.statistics()}
 			if p.vectors != nil && p.vectors.file != nil {
 				searched[i].Vectors, searched[i].Model = p.vectors.file.reader, p.vectors.model
 			}
@@ -128,18 +126,18 @@ func (s *state) named(name string) *part {
 }
 
 // locate finds where a document is live. Recent segments are looked at first, as that is where changes are.
-func (s *state) locate(id string) (p *part, ordinal int, err error) {
+func (s *state) locate(id string) (p *part, ordinal int) {
 	for i := len(s.parts) - 1; i >= 0; i-- {
 		p := s.parts[i]
 		ordinal, ok, err := p.segment.reader.Find(id)
 		if err != nil {
-			return nil, 0, damaged(p.name, err)
+			guard.Abort(damaged(p.name, err))
 		}
 		if ok && !p.isDeleted(ordinal) {
-			return p, ordinal, nil
+			return p, ordinal
 		}
 	}
-	return nil, 0, nil
+	return nil, 0
 }
 
 // sees reports whether access admits a document by its rights in the index.
@@ -162,25 +160,23 @@ type states struct {
 	excluded map[string]error // files that are damaged and cannot be repaired now, and why
 }
 
-// acquire returns the state that a manifest describes, which is read through db, to be released with drop. Errors:
-// *damagedError.
-func (s *states) acquire(db sqldb.Source, manifest int64) (*state, error) {
+// acquire returns the state that a manifest describes, which is read through db, to be released with drop. It aborts
+// with a *damagedError if files cannot be used.
+func (s *states) acquire(db sqldb.Source, manifest int64) *state {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if s.newest != nil && s.newest.manifest == manifest {
 		s.newest.users++
-		return s.newest, nil
+		return s.newest
 	}
-	parts, lost, err := s.load(db)
-	if err != nil {
-		s.dropParts(parts)
+	loaded := newState(manifest)
+	if err := guard.Ended(func() { s.load(db, loaded) }); err != nil {
+		s.dropParts(loaded.parts)
 		if suspects := damageOf(err); suspects != nil {
 			suspects.manifest = manifest
 		}
-		return nil, err
+		guard.Abort(err)
 	}
-	loaded := newState(manifest, parts)
-	loaded.lost = lost
 	if s.newest == nil || s.newest.manifest < manifest {
 		if s.newest != nil {
 			s.release(s.newest)
@@ -188,7 +184,7 @@ func (s *states) acquire(db sqldb.Source, manifest int64) (*state, error) {
 		loaded.users++
 		s.newest = loaded
 	}
-	return loaded, nil
+	return loaded
 }
 
 func (s *states) drop(dropped *state) {
@@ -255,80 +251,63 @@ func (s *states) unreadVectors(shown *state) (unread *damagedError) {
 	return unread
 }
 
-// load reads the manifest and opens its segments, but for those that are excluded, which it returns as lost. When
-// others cannot be used it returns the rest with a *damagedError.
-func (s *states) load(db sqldb.Source) (usable []*part, lost *damagedError, err error) {
-	parts, err := readManifest(db)
-	if err != nil {
-		return nil, nil, err
-	}
+// load reads the manifest and opens its segments, but for those that are excluded, which are lost. It aborts with a
+// *damagedError if others cannot be used.
+func (s *states) load(db sqldb.Source, into *state) {
 	var unusable *damagedError
-	for _, p := range parts {
+	for _, p := range readManifest(db) {
 		if cause := s.excluded[p.name]; cause != nil {
-			lost = lost.add(p.name, cause)
-			continue
-		}
-		err := s.complete(db, p)
-		switch {
-		case err == nil:
-			usable = append(usable, p)
-		case isDamage(err):
+			into.lost = into.lost.add(p.name, cause)
+		} else if err := damageIn(func() { s.complete(db, p) }); err != nil {
 			unusable = unusable.add(p.name, err)
-		default:
-			return usable, nil, err
+		} else {
+			into.parts = append(into.parts, p)
 		}
 	}
 	if unusable != nil {
-		return usable, lost, unusable
+		guard.Abort(unusable)
 	}
-	return usable, lost, nil
 }
 
 // complete opens a part's segment and reads its records, as far as the newest state does not have them.
-func (s *states) complete(db sqldb.Source, p *part) error {
+func (s *states) complete(db sqldb.Source, p *part) {
 	var known *part
 	if s.newest != nil {
 		known = s.newest.named(p.name)
 	}
 	if known != nil && known.deletes == p.deletes {
 		p.records, p.deleted = known.records, known.deleted
-	} else if err := readDeletes(db, p); err != nil {
-		return err
+	} else {
+		readDeletes(db, p)
 	}
-	if err := s.openSegment(p); err != nil {
-		return err
-	}
-	return s.openVectors(p)
+	s.openSegment(p)
+	s.openVectors(p)
 }
 
-func (s *states) openSegment(p *part) error {
-	opened, err := s.pool.acquire(p.name)
-	if err != nil {
-		return err
-	}
+func (s *states) openSegment(p *part) {
+	opened := guard.Must(s.pool.acquire(p.name))
 	if found := opened.reader.Documents(); found != p.documents {
 		s.pool.drop(opened)
-		return fmt.Errorf("%w: segment %s has %d documents, the manifest says %d", segment.ErrDamaged, p.name, found,
-			p.documents)
+		guard.Abort(fmt.Errorf("%w: segment %s has %d documents, the manifest says %d", segment.ErrDamaged, p.name,
+			found, p.documents))
 	}
 	p.segment = opened
-	return nil
 }
 
 // readManifest reads the rows of the manifest, oldest first.
-func readManifest(db sqldb.Source) (parts []*part, err error) {
-	err = db.Each(func(row *sql.Rows) error {
-		p, v := new(part), new(vectorFile)
-		err := row.Scan(&p.id, &p.name, &p.documents, &p.bytes, &p.deletes, &v.name, &v.bytes, &v.model)
-		if v.name != "" {
-			p.vectors = v
-		}
-		parts = append(parts, p)
-		return err
-	}, `SELECT s.id, s.name, s.documents, s.bytes, s.deletes,
+func readManifest(db sqldb.Source) (parts []*part) {
+	p, v := part{}, vectorFile{}
+	for range db.Each([]any{&p.id, &p.name, &p.documents, &p.bytes, &p.deletes, &v.name, &v.bytes, &v.model},
+		`SELECT s.id, s.name, s.documents, s.bytes, s.deletes,
 		coalesce(v.name, ''), coalesce(v.bytes, 0), coalesce(m.name, '') FROM segments s
-		LEFT JOIN vector_files v ON v.segment = s.id LEFT JOIN embedding_models m ON m.id = v.model ORDER BY s.id`)
-	return parts, err
+		LEFT JOIN vector_files v ON v.segment = s.id LEFT JOIN embedding_models m ON m.id = v.model ORDER BY s.id`) {
+		read := p
+		if v.name != "" {
+			read.vectors = new(v)
+		}
+		parts = append(parts, &read)
+	}
+	return parts
 }
 
 // foldDeletes is the number of records of deletes of one segment above which they become one.
@@ -342,47 +321,42 @@ type deleteRecord struct {
 }
 
 // statistics sums the records' statistics; nil without records.
-func (p *part) statistics() (*segment.Delta, error) {
+func (p *part) statistics() *segment.Delta {
 	if len(p.records) == 0 {
-		return nil, nil
+		return nil
 	}
 	total := new(segment.Delta)
 	for _, record := range p.records {
 		var delta segment.Delta
 		if err := delta.UnmarshalBinary(record.delta); err != nil {
-			return nil, damaged(p.name, fmt.Errorf("read the deletes of segment %s: %w", p.name, err))
+			guard.Abort(damaged(p.name, fmt.Errorf("read the deletes of segment %s: %w", p.name, err)))
 		}
 		total.Add(delta, 1)
 	}
-	return total, nil
+	return total
 }
 
 // readDeletes fills the records of a part and their union.
-func readDeletes(db sqldb.Source, p *part) error {
+func readDeletes(db sqldb.Source, p *part) {
 	if p.deletes == 0 {
-		return nil
+		return
 	}
 	p.deleted = roaring.New()
-	err := db.Each(func(row *sql.Rows) error {
-		record := deleteRecord{bitmap: roaring.New()}
-		var bitmap []byte
-		if err := row.Scan(&record.number, &record.since, &bitmap, &record.delta); err != nil {
-			return err
-		}
+	var bitmap []byte
+	record := deleteRecord{}
+	for range db.Each([]any{&record.number, &record.since, &bitmap, &record.delta},
+		"SELECT number, since, bitmap, delta FROM deletes WHERE segment = ? ORDER BY number", p.id) {
+		record.bitmap = roaring.New()
 		if err := record.unseal(bitmap, p); err != nil {
-			return fmt.Errorf("read the deletes of segment %s: %w: %w", p.name, segment.ErrDamaged, err)
+			guard.Abort(fmt.Errorf("read the library: read the deletes of segment %s: %w: %w", p.name,
+				segment.ErrDamaged, err))
 		}
 		p.records = append(p.records, record)
 		p.deleted.Or(record.bitmap)
-		return nil
-	}, "SELECT number, since, bitmap, delta FROM deletes WHERE segment = ? ORDER BY number", p.id)
-	if err != nil {
-		return err
 	}
 	if len(p.records) == 0 || p.records[len(p.records)-1].number != p.deletes {
-		return fmt.Errorf("%w: deletes of segment %s are missing", segment.ErrDamaged, p.name)
+		guard.Abort(fmt.Errorf("%w: deletes of segment %s are missing", segment.ErrDamaged, p.name))
 	}
-	return nil
 }
 
 // unseal reads the bitmap, and takes the statistics out of their seal.
@@ -411,31 +385,23 @@ func addDeletes(tx *sqldb.Tx, id int64, bitmap *roaring.Bitmap, delta segment.De
 	tx.Row(sql.ErrNoRows, []any{&p.deletes, &p.name},
 		"UPDATE segments SET deletes = deletes + 1 WHERE id = ? RETURNING deletes, name", id)
 	insertDeletes(tx, id, deleteRecord{number: p.deletes, since: p.deletes - 1, bitmap: bitmap}, &delta)
-	tx.Row(nil, []any{&count}, "SELECT COUNT(*) FROM deletes WHERE segment = ?", id)
-	if count > foldDeletes {
-		tx.Fail(fold(tx, p))
+	if tx.Get([]any{&count}, "SELECT COUNT(*) FROM deletes WHERE segment = ?", id); count > foldDeletes {
+		fold(tx, p)
 	}
 }
 
 // fold makes one record of all records of a segment.
-func fold(tx *sqldb.Tx, p *part) error {
-	if err := readDeletes(tx.Source(), p); err != nil {
-		return err
-	}
-	total, err := p.statistics()
-	if err == nil {
-		tx.Exec("DELETE FROM deletes WHERE segment = ?", p.id)
-		insertDeletes(tx, p.id, deleteRecord{number: p.deletes, bitmap: p.deleted}, total)
-	}
-	return err
+func fold(tx *sqldb.Tx, p *part) {
+	readDeletes(tx.Source, p)
+	total := p.statistics()
+	tx.Exec("DELETE FROM deletes WHERE segment = ?", p.id)
+	insertDeletes(tx, p.id, deleteRecord{number: p.deletes, bitmap: p.deleted}, total)
 }
 
 func insertDeletes(tx *sqldb.Tx, id int64, record deleteRecord, delta *segment.Delta) {
 	bitmap, bitmapErr := record.bitmap.MarshalBinary()
 	statistics, err := delta.MarshalBinary()
-	if err := cmp.Or(bitmapErr, err); err != nil {
-		tx.Fail(fmt.Errorf("write deletes: %w", err))
-	}
+	guard.While("write deletes", cmp.Or(bitmapErr, err))
 	bitmap = documents.Seal(bitmap, deletesKey(id, record.number, 'b'))
 	statistics = documents.Seal(statistics, deletesKey(id, record.number, 'd'))
 	tx.Exec("INSERT INTO deletes (segment, number, since, bitmap, delta) VALUES (?, ?, ?, ?, ?)", id, record.number,

@@ -3,6 +3,7 @@ package segments
 import (
 	"slices"
 
+	"quarry/internal/guard"
 	"quarry/server/documents"
 	"quarry/server/index/segment"
 	"quarry/server/sqldb"
@@ -11,27 +12,23 @@ import (
 )
 
 // Store implements documents.Written.
-func (w *writer) Store(tx *sqldb.Tx, plan *documents.Plan, before documents.State) error {
-	err := w.storeDeletes(tx, before.Manifest, plan)
+func (w *writer) Store(tx *sqldb.Tx, plan *documents.Plan, before documents.State) {
+	w.storeDeletes(tx, before.Manifest, plan)
 	if w.segment != nil {
 		w.segment.insert(tx)
 	}
 	bumpManifest(tx)
-	return err
 }
 
 // storeDeletes marks the documents that are replaced or removed in the segments where they are live.
-func (w *writer) storeDeletes(tx *sqldb.Tx, manifest int64, plan *documents.Plan) error {
+func (w *writer) storeDeletes(tx *sqldb.Tx, manifest int64, plan *documents.Plan) {
 	if !slices.ContainsFunc(plan.Items, func(i *documents.Item) bool { return i.Old != nil && !i.Keep }) {
-		return nil
+		return
 	}
-	current, err := w.x.states.acquire(tx.Source(), manifest)
-	if err != nil {
-		return err
-	}
+	current := w.x.states.acquire(tx.Source, manifest)
 	defer w.x.states.drop(current)
 	if current.lost != nil {
-		return current.lost
+		guard.Abort(current.lost)
 	}
 	type removal struct {
 		bitmap *roaring.Bitmap
@@ -43,10 +40,7 @@ func (w *writer) storeDeletes(tx *sqldb.Tx, manifest int64, plan *documents.Plan
 		if i.Old == nil || i.Keep {
 			continue
 		}
-		p, ordinal, err := current.locate(i.ID)
-		if err != nil {
-			return err
-		}
+		p, ordinal := current.locate(i.ID)
 		if p == nil {
 			if w.x.source == nil {
 				w.x.Log.Warn("a stored document is missing from the index", "document", i.ID)
@@ -66,11 +60,10 @@ func (w *writer) storeDeletes(tx *sqldb.Tx, manifest int64, plan *documents.Plan
 		if len(r.unread) > 0 {
 			delta, err := p.segment.reader.DeltaOf(r.unread...)
 			if err != nil {
-				return damaged(p.name, err)
+				guard.Abort(damaged(p.name, err))
 			}
 			r.delta.Add(delta, 1)
 		}
 		addDeletes(tx, p.id, r.bitmap, r.delta)
 	}
-	return nil
 }

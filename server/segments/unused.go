@@ -3,12 +3,11 @@ package segments
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"maps"
 	"slices"
 
+	"quarry/internal/guard"
 	"quarry/server/documents"
-	"quarry/server/index/segment"
 	"quarry/server/index/vector"
 	"quarry/server/sqldb"
 )
@@ -22,57 +21,43 @@ const (
 
 // dropUnusedVectors removes the vectors of other models, and those of texts that are no longer there once they are
 // many. Every segment has its vectors by the model when it is called.
-func (x *Index) dropUnusedVectors(ctx context.Context, model string) error {
+func (x *Index) dropUnusedVectors(ctx context.Context, model string) {
 	from := x.vectorStore.Newest(ctx)
-	current, err := documents.CurrentModel(from)
-	if err != nil || current.Name != model {
-		return err
+	current := documents.CurrentModel(from)
+	if current.Name != model {
+		return
 	}
-	used, err := x.usedKeys(ctx, model)
-	if err != nil {
-		return err
-	}
+	used := x.usedKeys(ctx, model)
 	var others, unused []int64
-	stored := 0
-	err = from.Each(func(row *sql.Rows) error {
-		number, of, hash := int64(0), int64(0), sql.RawBytes(nil)
-		err := row.Scan(&number, &of, &hash)
+	stored, number, of, hash := 0, int64(0), int64(0), sql.RawBytes(nil)
+	for range from.Each([]any{&number, &of, &hash}, "SELECT row, model, hash FROM embeddings") {
 		if of != current.ID {
 			others = append(others, number)
 		} else if stored++; len(hash) != vector.KeyBytes || !used[vector.Key(hash)] {
 			unused = append(unused, number)
 		}
-		return err
-	}, "SELECT row, model, hash FROM embeddings")
+	}
 	if used != nil && stored > len(used)+len(used)/4+spareVectors {
 		others = append(others, unused...)
 	}
 	for some := range slices.Chunk(others, dropAtOnce) {
-		if err == nil {
-			err = x.vectorStore.Change(ctx, func(tx *sqldb.Tx) {
-				sqldb.ExecList(tx,
-					"DELETE FROM embeddings WHERE row IN (SELECT CAST(value AS BIGINT) FROM json_each(?))", some)
-			})
-		}
-	}
-	if err != nil {
-		return err
+		guard.Check(x.vectorStore.Change(ctx, func(tx *sqldb.Tx) {
+			sqldb.ExecList(tx,
+				"DELETE FROM embeddings WHERE row IN (SELECT CAST(value AS BIGINT) FROM json_each(?))", some)
+		}))
 	}
 	users := "embeddings"
 	if x.source == nil {
 		users = "vector_files" // which would go, too
 	}
-	return x.vectorStore.Change(ctx, func(tx *sqldb.Tx) {
+	guard.Check(x.vectorStore.Change(ctx, func(tx *sqldb.Tx) {
 		tx.Exec("DELETE FROM embedding_models WHERE id NOT IN (SELECT model FROM "+users+") AND id <> ?", current.ID)
-	})
+	}))
 }
 
 // usedKeys are the texts of live chunks that have a vector; nil when some of the files cannot be read.
-func (x *Index) usedKeys(ctx context.Context, model string) (map[vector.Key]bool, error) {
-	seen, err := x.openView(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (x *Index) usedKeys(ctx context.Context, model string) map[vector.Key]bool {
+	seen := x.openView(ctx)
 	defer seen.close()
 	used := make(map[vector.Key]bool)
 	for _, p := range seen.state.parts {
@@ -80,38 +65,30 @@ func (x *Index) usedKeys(ctx context.Context, model string) (map[vector.Key]bool
 			if p.live() == 0 {
 				continue
 			}
-			return nil, nil
+			return nil
 		}
-		err := p.eachVector(func(_, i int, _ uint32) { used[p.vectors.file.reader.Key(i)] = true })
-		if errors.Is(err, segment.ErrDamaged) {
-			return nil, nil
-		}
-		if err != nil {
-			return nil, err
+		if damageIn(func() {
+			p.eachVector(func(_, i int, _ uint32) { used[p.vectors.file.reader.Key(i)] = true })
+		}) != nil {
+			return nil
 		}
 	}
-	return used, nil
+	return used
 }
 
 // forgetRefused removes, at the end of a pass, what other models refused, and texts that no chunk has any more.
-func (e *embedding) forgetRefused() error {
+func (e *embedding) forgetRefused() {
 	from := e.x.vectorStore.Newest(e.ctx)
-	known, err := documents.RefusedTexts(from, e.Model)
-	if err != nil {
-		return err
-	}
-	others := 0
-	if err := from.Get([]any{&others}, "SELECT count(*) FROM refused_texts WHERE model <> ?", e.Model); err != nil {
-		return err
-	}
+	known, others := documents.RefusedTexts(from, e.Model), 0
+	from.Get([]any{&others}, "SELECT count(*) FROM refused_texts WHERE model <> ?", e.Model)
 	maps.DeleteFunc(known, func(key vector.Key, _ bool) bool { return e.seen[key] })
 	if others == 0 && len(known) == 0 {
-		return nil
+		return
 	}
-	return e.x.vectorStore.Change(e.ctx, func(tx *sqldb.Tx) {
+	guard.Check(e.x.vectorStore.Change(e.ctx, func(tx *sqldb.Tx) {
 		tx.Exec("DELETE FROM refused_texts WHERE model <> ?", e.Model)
 		for key := range known {
 			tx.Exec("DELETE FROM refused_texts WHERE model = ? AND hash = ?", e.Model, key)
 		}
-	})
+	}))
 }

@@ -1,13 +1,13 @@
 package segments
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"quarry/internal/guard"
 	"quarry/server/documents"
 	"quarry/server/index"
 	"quarry/server/index/segment"
@@ -32,20 +32,19 @@ func (v *vectorFile) fileName() string {
 }
 
 // openVectors opens the vectors of a part. Without damaged ones words can still be searched.
-func (s *states) openVectors(p *part) error {
+func (s *states) openVectors(p *part) {
 	if p.vectors == nil {
-		return nil
+		return
 	}
 	if p.vectors.failed = s.excluded[p.vectors.name]; p.vectors.failed != nil {
-		return nil
+		return
 	}
 	p.vectors.file, p.vectors.failed = s.vectors.acquire(p.vectors.name)
 	if p.vectors.failed != nil && !isDamage(p.vectors.failed) {
 		s.pool.drop(p.segment)
 		p.segment = nil
-		return p.vectors.failed
+		guard.Abort(p.vectors.failed)
 	}
-	return nil
 }
 
 // vectorReader returns what reads vectors: a transaction, or the store that the index follows.
@@ -59,15 +58,13 @@ func (x *Index) vectorReader(tx sqldb.Source) sqldb.Source {
 // lookUpAtOnce vectors are read together.
 const lookUpAtOnce = 200
 
-// collect collects the vectors that are stored for the documents of a segment that each yields by their ordinals.
-func collect(m documents.Model, from sqldb.Source, reader *segment.Reader,
-	each func(yieldDocument) error) (*vector.Builder, error) {
+// collect collects the vectors that are stored for the documents of a segment.
+func collect(m documents.Model, from sqldb.Source, reader *segment.Reader, each numbered) *vector.Builder {
 	b := vector.NewBuilder(m.Dimensions, reader.Chunks())
 	var chunks []uint32
 	var texts []string
-	add := func() error {
-		found, err := m.Vectors(from, texts)
-		for i, values := range found {
+	add := func() {
+		for i, values := range m.Vectors(from, texts) {
 			if len(values) == m.Dimensions {
 				b.Add(chunks[i], documents.KeyOf(texts[i]), values)
 			} else {
@@ -75,10 +72,10 @@ func collect(m documents.Model, from sqldb.Source, reader *segment.Reader,
 			}
 		}
 		chunks, texts = chunks[:0], texts[:0]
-		return cmp.Or(err, from.Err())
+		guard.Check(from.Err())
 	}
-	err := segment.Protect(reader.Name, func() error {
-		err := each(func(ordinal int, d *index.Document) error {
+	guard.Check(segment.Protect(reader.Name, func() {
+		for ordinal, d := range each {
 			first, _ := reader.DocumentChunks(ordinal)
 			for i := range d.Chunks {
 				if d.Chunks[i].Damaged {
@@ -87,63 +84,39 @@ func collect(m documents.Model, from sqldb.Source, reader *segment.Reader,
 				}
 				chunks = append(chunks, uint32(first+i))
 				if texts = append(texts, documents.EmbeddedText(d, i)); len(texts) == lookUpAtOnce {
-					if err := add(); err != nil {
-						return err
-					}
+					add()
 				}
 			}
-			return nil
-		})
-		if err == nil {
-			err = add()
 		}
-		return err
-	})
-	return b, err
+		add()
+	}))
+	return b
 }
 
 // createVectors stores what was built; nil when that is nothing.
-func (x *Index) createVectors(b *vector.Builder, model documents.Model) (*vectorFile, error) {
+func (x *Index) createVectors(b *vector.Builder, model documents.Model) *vectorFile {
 	if b.Len() == 0 {
-		return nil, nil
+		return nil
 	}
 	data := b.Build()
-	name, err := x.files.Create(data)
-	if err != nil {
-		return nil, err
-	}
-	made := &vectorFile{name: name, model: model.Name, bytes: int64(len(data))}
+	made := &vectorFile{name: guard.Must(x.files.Create(data)), model: model.Name, bytes: int64(len(data))}
 	if x.source != nil {
 		made.enters = model.Dimensions
 	}
-	return made, nil
+	return made
 }
 
 // buildVectors gives a new segment, which is data, the vectors that are known: of texts that were stored before, as
 // when only the rights of a document change.
-func (x *Index) buildVectors(tx sqldb.Source, made *part, data []byte,
-	list []*index.Document) error {
+func (x *Index) buildVectors(tx sqldb.Source, made *part, data []byte, list []*index.Document) {
 	from := x.vectorReader(tx)
-	model, err := documents.CurrentModel(from)
-	if err != nil || model.Name == "" {
-		return err
+	model := documents.CurrentModel(from)
+	if model.Name == "" {
+		return
 	}
-	reader, err := segment.Open(made.name, data)
-	if err != nil {
-		return err
-	}
-	slices.SortFunc(list, func(a, b *index.Document) int { return strings.Compare(a.ID, b.ID) })
-	b, err := collect(model, from, reader, func(yield yieldDocument) (err error) {
-		for ordinal := 0; ordinal < len(list) && err == nil; ordinal++ { // they ascend with ids
-			err = yield(ordinal, list[ordinal])
-		}
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	made.vectors, err = x.createVectors(b, model)
-	return err
+	reader := guard.Must(segment.Open(made.name, data))
+	slices.SortFunc(list, func(a, b *index.Document) int { return strings.Compare(a.ID, b.ID) }) // as ordinals ascend
+	made.vectors = x.createVectors(collect(model, from, reader, slices.All(list)), model)
 }
 
 // insert names the file in the manifest beside its segment. It fails with documents.ErrOvertaken when the model was
@@ -164,48 +137,37 @@ type carried struct {
 }
 
 // mergeVectors makes the vectors of a merged segment from those of its inputs; data is the segment.
-func (x *Index) mergeVectors(ctx context.Context, result *merged, data []byte) error {
+func (x *Index) mergeVectors(ctx context.Context, result *merged, data []byte) {
 	if !slices.ContainsFunc(result.parts, func(p *part) bool { return p.vectors != nil }) {
-		return nil
+		return
 	}
-	model, err := documents.CurrentModel(x.vectorStore.Newest(ctx))
-	if err != nil || model.Name == "" {
-		return err
+	model := documents.CurrentModel(x.vectorStore.Newest(ctx))
+	if model.Name == "" {
+		return
 	}
-	reader, err := segment.Open(result.made.name, data)
-	if err != nil {
-		return err
-	}
+	reader := guard.Must(segment.Open(result.made.name, data))
 	var all []carried
 	for input, p := range result.parts {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
+		guard.Check(ctx.Err())
 		if p.vectors == nil || p.vectors.model != model.Name {
 			continue
 		}
-		some, err := result.carry(input, reader)
-		if err != nil {
+		if err := guard.Ended(func() { all = append(all, result.carry(input, reader)...) }); err != nil {
 			result.loseVectors(x, err)
-			continue
 		}
-		all = append(all, some...)
 	}
 	slices.SortFunc(all, func(a, b carried) int { return int(a.chunk) - int(b.chunk) })
 	b := vector.NewBuilder(model.Dimensions, len(all))
 	b.Missing = reader.Chunks() - len(all)
-	err = segment.Protect(reader.Name, func() error {
+	if err := segment.Protect(reader.Name, func() {
 		for _, c := range all {
 			b.Copy(c.chunk, c.from, c.index)
 		}
-		return nil
-	})
-	if err != nil {
+	}); err != nil {
 		result.loseVectors(x, err)
-		return nil
+		return
 	}
-	result.made.vectors, err = x.createVectors(b, model)
-	return err
+	result.made.vectors = x.createVectors(b, model)
 }
 
 func (m *merged) loseVectors(x *Index, err error) {
@@ -214,40 +176,38 @@ func (m *merged) loseVectors(x *Index, err error) {
 }
 
 // carry lists the vectors of an input's live chunks with their place in the merged segment.
-func (m *merged) carry(input int, to *segment.Reader) (all []carried, err error) {
+func (m *merged) carry(input int, to *segment.Reader) (all []carried) {
 	p := m.parts[input]
-	if p.vectors.file == nil {
-		return nil, p.vectors.failed
-	}
+	guard.Check(p.vectors.failed) // else there is the file
 	file, from := p.vectors.file.reader, p.segment.reader
-	err = p.eachVector(func(old, i int, chunk uint32) {
+	p.eachVector(func(old, i int, chunk uint32) {
 		if ordinal := int(m.remap[input][old]); ordinal >= 0 {
 			first, _ := from.DocumentChunks(old)
 			begin, _ := to.DocumentChunks(ordinal)
 			all = append(all, carried{uint32(begin + int(chunk) - first), file, i})
 		}
 	})
-	return all, err
+	return all
 }
 
 // liveVectors counts the vectors of documents that are not deleted.
-func (p *part) liveVectors() (n int, err error) {
+func (p *part) liveVectors() (n int) {
 	if p.vectors == nil || p.vectors.file == nil {
-		return 0, nil
+		return 0
 	}
 	file := p.vectors.file.reader
 	if p.deleted == nil {
-		return file.Len(), nil
+		return file.Len()
 	}
-	err = p.eachVector(func(int, int, uint32) { n++ })
-	return n, err
+	p.eachVector(func(int, int, uint32) { n++ })
+	return n
 }
 
 // eachVector yields the vectors of documents that are not deleted: the ordinal of the document, the number of the
 // vector, and that of its chunk.
-func (p *part) eachVector(yield func(document, i int, chunk uint32)) error {
+func (p *part) eachVector(yield func(document, i int, chunk uint32)) {
 	file := p.vectors.file.reader
-	return segment.Protect(file.Name, func() error {
+	guard.Check(segment.Protect(file.Name, func() {
 		chunks, next := file.Chunks(), 0
 		for document := range p.documents {
 			_, end := p.segment.reader.DocumentChunks(document)
@@ -257,49 +217,35 @@ func (p *part) eachVector(yield func(document, i int, chunk uint32)) error {
 				}
 			}
 		}
-		return nil
-	})
+	}))
 }
 
 // countVectors fills the statistics of vectors.
-func (x *Index) countVectors(tx sqldb.Source, shown *view, stats *index.Stats) error {
+func (x *Index) countVectors(tx sqldb.Source, shown *view, stats *index.Stats) {
 	from := x.vectorReader(tx)
-	model, err := documents.CurrentModel(from)
-	if err != nil || model.Name == "" {
-		return err
+	model := documents.CurrentModel(from)
+	if model.Name == "" {
+		return
 	}
 	stats.VectorModel = model.Name
-	if err := from.Get([]any{&stats.Refused}, "SELECT count(*) FROM refused_texts WHERE model = ?",
-		model.Name); err != nil {
-		return err
-	}
+	from.Get([]any{&stats.Refused}, "SELECT count(*) FROM refused_texts WHERE model = ?", model.Name)
 	for _, p := range shown.state.parts {
 		if p.vectors == nil {
 			continue
 		}
-		stats.Bytes += p.vectors.bytes
-		if p.vectors.model != model.Name {
-			continue
+		if stats.Bytes += p.vectors.bytes; p.vectors.model == model.Name {
+			_ = damageIn(func() { stats.Vectors += p.liveVectors() })
 		}
-		n, err := p.liveVectors()
-		if err != nil && !isDamage(err) {
-			return err
-		}
-		stats.Vectors += n
 	}
-	return nil
 }
 
 // repairVectors makes damaged files of vectors again from what is stored, and all others that turn out to be damaged:
 // damage rarely comes alone, and a search is repeated only once.
-func (x *Index) repairVectors(ctx context.Context, suspects *damagedError) error {
+func (x *Index) repairVectors(ctx context.Context, suspects *damagedError) (err error) {
+	defer guard.End(&err)
 	x.vectored.Lock()
 	defer x.vectored.Unlock()
-	parts, err := readManifest(x.Newest(ctx))
-	if err != nil {
-		return err
-	}
-	for _, p := range parts {
+	for _, p := range readManifest(x.Newest(ctx)) {
 		if p.vectors == nil ||
 			!slices.Contains(suspects.files, p.vectors.name) && x.states.vectors.verify(p.vectors.name) == nil {
 			continue
@@ -322,31 +268,24 @@ func (x *Index) restoreVectors(ctx context.Context, name string) {
 // refreshVectors writes the file of a segment's vectors again, with all that are stored by the current model. The
 // library's version stays: results that are shown stay with it. documents.ErrOvertaken: the segment or its vectors were
 // replaced meanwhile.
-func (x *Index) refreshVectors(ctx context.Context, name string) error {
+func (x *Index) refreshVectors(ctx context.Context, name string) (err error) {
+	defer guard.End(&err)
 	from := x.vectorStore.Newest(ctx) // newer than the view: what was embedded since counts too
-	model, err := documents.CurrentModel(from)
-	if err != nil || model.Name == "" {
-		return err
+	model := documents.CurrentModel(from)
+	if model.Name == "" {
+		return nil
 	}
-	seen, err := x.openSound(ctx)
-	if err != nil {
-		return err
-	}
+	seen := guard.Must(x.openSound(ctx))
 	defer seen.close()
 	p := seen.state.named(name)
 	if p == nil {
 		return documents.ErrOvertaken
 	}
-	built, err := collect(model, from, p.segment.reader, func(yield yieldDocument) error {
-		return seen.each(p, p.liveOrdinals(), yield)
+	var built *vector.Builder
+	blaming([]*part{p}, func() {
+		built = collect(model, from, p.segment.reader, seen.each(p, p.liveOrdinals()))
 	})
-	if err != nil {
-		return blame([]*part{p}, err)
-	}
-	made, err := x.createVectors(built, model)
-	if err != nil {
-		return err
-	}
+	made := x.createVectors(built, model)
 	unused := p.vectors
 	err = x.Change(ctx, func(tx *sqldb.Tx) { replaceVectors(tx, p, made) })
 	if err != nil {
@@ -358,8 +297,7 @@ func (x *Index) refreshVectors(ctx context.Context, name string) error {
 
 // replaceVectors names made, which may be nil, in the place of a part's vectors.
 func replaceVectors(tx *sqldb.Tx, p *part, made *vectorFile) {
-	deletes := int64(0)
-	tx.Fail(p.stillNamed(tx.Source(), &deletes))
+	p.stillNamed(tx.Source)
 	tx.Exec("DELETE FROM vector_files WHERE segment = ?", p.id)
 	if made != nil {
 		made.insert(tx, p.id)

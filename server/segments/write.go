@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"quarry/internal/guard"
 	"quarry/server/documents"
 	"quarry/server/index"
 	"quarry/server/index/segment"
@@ -48,14 +49,14 @@ type writer struct {
 }
 
 // Begin implements documents.Written.
-func (w *writer) Begin(sqldb.Source) (replaced func(n int, old index.Document), err error) {
+func (w *writer) Begin(sqldb.Source) func(n int, old index.Document) {
 	w.x.discard(w.segment)
 	w.segment, w.gone = nil, make([]segment.Delta, w.changes)
-	return func(n int, old index.Document) { w.gone[n] = segment.DeltaOf(old) }, nil
+	return func(n int, old index.Document) { w.gone[n] = segment.DeltaOf(old) }
 }
 
 // Prepare implements documents.Written: it makes a durable segment of what comes, and its vectors.
-func (w *writer) Prepare(tx sqldb.Source, plan *documents.Plan) (err error) {
+func (w *writer) Prepare(tx sqldb.Source, plan *documents.Plan) {
 	builder, ok := w.x.builders.Get().(*segment.Builder)
 	if !ok {
 		builder = segment.NewBuilder()
@@ -69,14 +70,11 @@ func (w *writer) Prepare(tx sqldb.Source, plan *documents.Plan) (err error) {
 		if i.Keep || i.Put == nil {
 			continue
 		}
-		if err := tx.Err(); err != nil {
-			return err
-		}
+		guard.Check(tx.Err())
 		if err := builder.Add(*i.Put); err != nil {
-			return fmt.Errorf("index document %q: %w", i.ID, err)
+			guard.Abort(fmt.Errorf("index document %q: %w", i.ID, err))
 		}
 		list = append(list, i.Put)
 	}
-	w.segment, err = w.x.buildSegment(tx, builder, list)
-	return err
+	w.segment = w.x.buildSegment(tx, builder, list)
 }

@@ -7,9 +7,9 @@ import (
 	sqldriver "database/sql/driver"
 	"embed"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"path"
 	"slices"
 	"strings"
@@ -18,6 +18,7 @@ import (
 	driver "modernc.org/sqlite"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 )
 
 // Querier is a database, a connection or a transaction.
@@ -25,105 +26,102 @@ type Querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// Each calls scan for each row of a query, until it returns an error. Errors are explained as by Explain.
-func Each(ctx context.Context, q Querier, scan func(row *sql.Rows) error, query string, args ...any) error {
-	rows, err := q.QueryContext(ctx, query, args...)
-	if err != nil {
-		return Explain(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			return Explain(err)
-		}
-	}
-	return Explain(rows.Err())
-}
-
-// reading and writing begin the errors of statements that run to their end, which are those of documents.
-const (
-	reading = "read the library"
-	writing = "write to the library"
-)
-
-// Source is a connection or transaction that others use, too: interrupting a statement would interrupt theirs. So its
-// statements run to their end, and the context of who reads, which it is as well, is checked before them and between
-// their rows.
+// Source is what somebody reads from until the context ends: a database, a connection or a transaction. Its methods
+// abort with their errors, see guard.Abort, which are explained as by Explain.
 type Source struct {
 	context.Context
 	Querier
+	// doing begins the errors. It is that of a connection or transaction which others use, too: interrupting a
+	// statement would interrupt theirs. So its statements run to their end, and the context is checked before them and
+	// between their rows. Empty: statements are interrupted.
+	doing string
 }
 
-// Each calls scan for each row of a query, until it returns an error.
-func (s Source) Each(scan func(row *sql.Rows) error, query string, args ...any) error {
-	if err := s.Err(); err != nil {
-		return err
+// Shared returns a source that others use, too.
+func Shared(ctx context.Context, q Querier) Source { return Source{ctx, q, "read the library"} }
+
+// within returns the context of statements.
+func (s Source) within() context.Context {
+	guard.Check(s.Err())
+	if s.doing == "" {
+		return s.Context
 	}
-	err := Each(context.WithoutCancel(s.Context), s.Querier, func(row *sql.Rows) error {
-		if err := s.Err(); err != nil {
-			return err
+	return context.WithoutCancel(s.Context)
+}
+
+// check aborts if there is an error of a statement.
+func (s Source) check(err error) {
+	if err = Explain(err); s.doing != "" {
+		guard.While(s.doing, err)
+	}
+	guard.Check(err)
+}
+
+// All yields the rows of a query. Columns returns where the columns of a row are stored.
+func All[T any](s Source, columns func(*T) []any, query string, args ...any) iter.Seq[*T] {
+	return func(yield func(*T) bool) {
+		rows, err := s.QueryContext(s.within(), query, args...)
+		s.check(err)
+		defer rows.Close()
+		for rows.Next() {
+			s.check(s.Err())
+			row := new(T)
+			if s.check(rows.Scan(columns(row)...)); !yield(row) {
+				return
+			}
 		}
-		return scan(row)
-	}, query, args...)
-	if err != nil {
-		return fmt.Errorf(reading+": %w", err)
+		s.check(rows.Err())
 	}
-	return nil
 }
 
-// Get stores the columns of the only row of a query. It returns sql.ErrNoRows if there is none.
-func (s Source) Get(columns []any, query string, args ...any) error {
-	found := false
-	err := s.Each(func(row *sql.Rows) error {
+// Each stores the columns of each row of a query before it yields.
+func (s Source) Each(columns []any, query string, args ...any) iter.Seq[*struct{}] {
+	return All(s, func(*struct{}) []any { return columns }, query, args...)
+}
+
+// Get stores the columns of the only row of a query, and reports whether there is one.
+func (s Source) Get(columns []any, query string, args ...any) (found bool) {
+	for range s.Each(columns, query, args...) {
 		found = true
-		return row.Scan(columns...)
-	}, query, args...)
-	if err == nil && !found {
-		err = sql.ErrNoRows
 	}
-	return err
+	return found
 }
 
-// RowsOf returns the rows of a query; nil without any. Columns returns where the columns of a row are stored.
-func RowsOf[T any](s Source, columns func(*T) []any, query string, args ...any) (list []T, err error) {
-	err = s.Each(appendTo(&list, columns), query, args...)
-	return list, err
+// Row is Get that aborts with an error, unless that is nil, if there is no row.
+func (s Source) Row(otherwise error, columns []any, query string, args ...any) {
+	if !s.Get(columns, query, args...) {
+		guard.Check(otherwise)
+	}
+}
+
+// RowsOf returns the rows of a query.
+func RowsOf[T any](s Source, columns func(*T) []any, query string, args ...any) []T {
+	list := []T{}
+	for row := range All(s, columns, query, args...) {
+		list = append(list, *row)
+	}
+	return list
 }
 
 // ColumnOf is RowsOf for a single column.
-func ColumnOf[T any](s Source, query string, args ...any) ([]T, error) {
+func ColumnOf[T any](s Source, query string, args ...any) []T {
 	return RowsOf(s, Column[T], query, args...)
 }
 
 // MapOf is RowsOf for keys and their values.
-func MapOf[K comparable, V any](s Source, query string, args ...any) (map[K]V, error) {
-	found := map[K]V{}
-	return found, s.Each(func(rows *sql.Rows) error {
-		key, value := *new(K), *new(V)
-		err := rows.Scan(&key, &value)
+func MapOf[K comparable, V any](s Source, query string, args ...any) map[K]V {
+	found, key, value := map[K]V{}, *new(K), *new(V)
+	for range s.Each([]any{&key, &value}, query, args...) {
 		found[key] = value
-		return err
-	}, query, args...)
+	}
+	return found
 }
 
-// Select returns the rows of a query. Columns returns where the columns of a row are stored.
-func Select[T any](ctx context.Context, q Querier, columns func(*T) []any, query string, args ...any) ([]T, error) {
-	list := []T{}
-	err := Each(ctx, q, appendTo(&list, columns), query, args...)
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
-}
-
-// appendTo scans a row to the end of a list.
-func appendTo[T any](list *[]T, columns func(*T) []any) func(*sql.Rows) error {
-	return func(rows *sql.Rows) error {
-		var row T
-		err := rows.Scan(columns(&row)...)
-		*list = append(*list, row)
-		return err
-	}
+// Select is RowsOf for a caller who is not aborted.
+func Select[T any](ctx context.Context, q Querier, columns func(*T) []any, query string, args ...any) (list []T,
+	err error) {
+	defer guard.End(&err)
+	return RowsOf(Source{Context: ctx, Querier: q}, columns, query, args...), nil
 }
 
 // Lazy opens a database when it is used, or returns the open one. If there is none, it creates one with create, which
@@ -144,8 +142,7 @@ func (open Lazy) Update(ctx context.Context, doing string, change func(*Tx)) err
 	if err != nil {
 		return err
 	}
-	err = db.Update(ctx, func(tx *sql.Tx) error { return run(db, &Tx{ctx: ctx, within: ctx, tx: tx}, change) })
-	if err != nil {
+	if err = update(ctx, db, "", change); err != nil {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
 	return nil
@@ -156,82 +153,39 @@ func (open Lazy) Exec(ctx context.Context, doing string, otherwise error, query 
 	return open.Update(ctx, doing, func(tx *Tx) { tx.Change(otherwise, query, args...) })
 }
 
-// UpdateWhole runs change in a transaction of a database whose statements run to their end, as those of a Source do.
+// UpdateWhole runs change in a transaction of a database whose statements run to their end.
 func UpdateWhole(ctx context.Context, db DB, change func(*Tx)) error {
+	return update(ctx, db, "write to the library", change)
+}
+
+func update(ctx context.Context, db DB, doing string, change func(*Tx)) error {
+	atOnce := rowsAtOnce(db)
 	return db.Update(ctx, func(tx *sql.Tx) error {
-		return run(db, &Tx{ctx: ctx, within: context.WithoutCancel(ctx), tx: tx, doing: writing}, change)
+		return guard.Ended(func() { change(&Tx{Source{ctx, tx, doing}, tx, atOnce}) })
 	})
 }
 
-func run(db DB, t *Tx, change func(*Tx)) error {
-	t.atOnce = rowsAtOnce(db)
-	change(t)
-	return t.err
-}
-
-// Tx is a transaction of Lazy.Update or UpdateWhole. Its first error ends it: the statements that follow are not run
-// and leave their destinations as they are, and the update rolls back and returns that error. So a change needs no
-// check behind each statement, but must not have effects outside of the transaction.
+// Tx is a transaction of Lazy.Update or UpdateWhole. Its first error aborts the change, and the update rolls back and
+// returns that error. So a change needs no checks, but must not have effects outside of the transaction.
 type Tx struct {
-	ctx    context.Context
-	within context.Context // of statements
+	Source
 	tx     *sql.Tx
-	doing  string // begins the errors of statements; empty: Update's does
-	atOnce int    // rows that one statement inserts
-	err    error
+	atOnce int // rows that one statement inserts
 }
-
-// ready reports whether the next statement may run.
-func (t *Tx) ready() bool {
-	t.err = cmp.Or(t.err, t.ctx.Err())
-	return t.err == nil
-}
-
-// note keeps the error of a statement.
-func (t *Tx) note(err, otherwise error) {
-	if t.err = err; err != nil && err != otherwise && t.doing != "" { //nolint:errorlint // the very one
-		t.err = Explain(fmt.Errorf("%s: %w", t.doing, err))
-	}
-}
-
-// Source returns what also reads outside of transactions that change something.
-func (t *Tx) Source() Source { return Source{t.ctx, t} }
-
-// QueryContext implements Querier.
-func (t *Tx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	if !t.ready() {
-		return nil, t.err
-	}
-	return t.tx.QueryContext(ctx, query, args...)
-}
-
-// ExecContext is the counterpart of QueryContext. Its error does not end the transaction.
-func (t *Tx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	if !t.ready() {
-		return nil, t.err
-	}
-	return t.tx.ExecContext(ctx, query, args...)
-}
-
-// Fail ends the transaction with an error; nil does not.
-func (t *Tx) Fail(err error) { t.err = cmp.Or(t.err, err) }
 
 // Exec runs a statement, and returns how many rows it changed.
-func (t *Tx) Exec(query string, args ...any) (changed int64) {
-	if t.ready() {
-		result, err := t.tx.ExecContext(t.within, query, args...)
-		if err == nil {
-			changed, err = result.RowsAffected()
-		}
-		t.note(err, nil)
-	}
+func (t *Tx) Exec(query string, args ...any) int64 {
+	result, err := t.tx.ExecContext(t.within(), query, args...)
+	t.check(err)
+	changed, err := result.RowsAffected()
+	t.check(err)
 	return changed
 }
 
-// Change runs a statement. The error is otherwise if it changes no row.
+// Change runs a statement. If it changes no row it aborts with an error, unless that is nil.
 func (t *Tx) Change(otherwise error, query string, args ...any) {
 	if t.Exec(query, args...) == 0 {
-		t.Fail(otherwise)
+		guard.Check(otherwise)
 	}
 }
 
@@ -261,23 +215,6 @@ func ExecList[T any](tx *Tx, statement string, values []T) {
 	if len(values) > 0 {
 		tx.Exec(statement, JSON{V: values})
 	}
-}
-
-// Row stores the columns of the row of a query. If there is no row the error is otherwise, which may be nil.
-func (t *Tx) Row(otherwise error, columns []any, query string, args ...any) {
-	if t.ready() {
-		t.note(Scan(t.tx.QueryRowContext(t.within, query, args...), otherwise, columns...), otherwise)
-	}
-}
-
-// Texts returns the only column of the rows of a query.
-func (t *Tx) Texts(query string, args ...any) (texts []string) {
-	if t.ready() {
-		var err error
-		texts, err = Select(t.within, t.tx, Column[string], query, args...)
-		t.note(err, nil)
-	}
-	return texts
 }
 
 // List returns the rows of a query like Select. doing begins its errors.
@@ -321,15 +258,6 @@ func First[T any](found []T, err, otherwise error) (T, error) {
 
 // Column is the columns function of a single column, for Select and the lists.
 func Column[T any](value *T) []any { return []any{value} }
-
-// Scan stores the columns of a row. If there is no row it returns otherwise, which may be nil.
-func Scan(row *sql.Row, otherwise error, columns ...any) error {
-	err := row.Scan(columns...)
-	if errors.Is(err, sql.ErrNoRows) {
-		return otherwise
-	}
-	return Explain(err)
-}
 
 // Micros is a time in a column: microseconds since 1970, or NULL for the zero time. Convert a *time.Time to read it.
 type Micros time.Time

@@ -13,6 +13,7 @@ import (
 
 	driver "modernc.org/sqlite"
 
+	"quarry/internal/guard"
 	"quarry/server/fault"
 	"quarry/server/sqldb"
 )
@@ -110,22 +111,22 @@ func (db *DB) CopyDamaged(ctx context.Context, path string, schema *DB) (*sql.DB
 }
 
 // repairSchema gives the tables of the database at path their definitions in schema.
-func repairSchema(ctx context.Context, path string, schema *DB) error {
+func repairSchema(ctx context.Context, path string, schema *DB) (err error) {
+	defer guard.End(&err)
 	damaged, err := (&DB{path: path}).pool(fileURI(path, url.Values{"mode": {"rw"}, "_journal_mode": {"DELETE"},
 		"_pragma": {"writable_schema(1)"}}))
 	if err != nil {
 		return err
 	}
 	defer damaged.Close()
-	return sqldb.Each(ctx, schema.Reader, func(row *sql.Rows) error {
-		var name, text string
-		if err := row.Scan(&name, &text); err != nil {
-			return err
-		}
+	name, text := "", ""
+	for range (sqldb.Source{Context: ctx, Querier: schema.Reader}).Each([]any{&name, &text},
+		"SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND sql IS NOT NULL") {
 		_, err := damaged.ExecContext(ctx,
 			"UPDATE sqlite_schema SET type = 'table', tbl_name = name, sql = ? WHERE name = ?", text, name)
-		return err
-	}, "SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND sql IS NOT NULL")
+		guard.Check(err)
+	}
+	return nil
 }
 
 // MakeFolder durably creates a private folder and its missing parents.

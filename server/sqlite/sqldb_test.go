@@ -1,12 +1,13 @@
 package sqlite
 
 import (
-	"database/sql"
+	"context"
 	"errors"
 	"reflect"
 	"testing"
 	"time"
 
+	"quarry/internal/guard"
 	"quarry/server/fault"
 	"quarry/server/sqldb"
 )
@@ -58,12 +59,12 @@ func TestQueries(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(books, map[int][]note{0: notes[:2], 1: notes[2:]}) {
 		t.Errorf("groups %v, %v", books, err)
 	}
-	count := 0
-	if err := sqldb.Scan(db.Reader.QueryRowContext(ctx, "SELECT count(*) FROM notes WHERE at IS NULL"), absent, &count); err != nil || count != 1 {
-		t.Errorf("%d without a time, %v", count, err)
+	count, from := 0, sqldb.Source{Context: ctx, Querier: db.Reader}
+	if !from.Get([]any{&count}, "SELECT count(*) FROM notes WHERE at IS NULL") || count != 1 {
+		t.Errorf("%d without a time", count)
 	}
 	for _, otherwise := range []error{absent, nil} {
-		if err := sqldb.Scan(db.Reader.QueryRowContext(ctx, "SELECT 1 FROM notes WHERE text = 'd'"), otherwise, &count); err != otherwise {
+		if err := guard.Ended(func() { from.Row(otherwise, []any{&count}, "SELECT 1 FROM notes WHERE text = 'd'") }); err != otherwise {
 			t.Errorf("no row: %v, want %v", err, otherwise)
 		}
 	}
@@ -78,20 +79,30 @@ func TestQueries(t *testing.T) {
 	}
 }
 
-func TestEachStopsAtAnError(t *testing.T) {
+// TestEachEnds: rows are closed when the loop over them ends early, is aborted, or the context ends.
+func TestEachEnds(t *testing.T) {
 	db, err := Open(t.Context(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = db.Close() }()
-	enough, seen := errors.New("enough"), 0
-	err = sqldb.Each(t.Context(), db.Reader, func(*sql.Rows) error {
-		if seen++; seen == 2 {
-			return enough
+	enough, number := errors.New("enough"), 0
+	ctx, cancel := context.WithCancel(t.Context())
+	for _, end := range []struct {
+		at   func()
+		want error
+	}{{func() {}, nil}, {func() { guard.Abort(enough) }, enough}, {cancel, context.Canceled}} {
+		err := guard.Ended(func() {
+			for range sqldb.Shared(ctx, db.Writer).Each([]any{&number}, "SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3") {
+				if number == 2 {
+					if end.at(); end.want != context.Canceled { //nolint:errorlint // the very one
+						break
+					}
+				}
+			}
+		})
+		if !errors.Is(err, end.want) || number != 2 || db.Writer.Stats().InUse > 0 {
+			t.Errorf("Each = %v after row %d, with %d connections in use", err, number, db.Writer.Stats().InUse)
 		}
-		return nil
-	}, "SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3")
-	if !errors.Is(err, enough) || seen != 2 {
-		t.Errorf("Each = %v after %d rows", err, seen)
 	}
 }

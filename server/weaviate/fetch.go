@@ -177,10 +177,7 @@ func (r *reach) seesLoaded(has func(*segment.Reader) bool) (seen bool, err error
 	r.mutex.Lock()
 	readers := slices.Collect(maps.Values(r.loaded))
 	r.mutex.Unlock()
-	err = segment.Protect(func() string { return "" }, func() error {
-		seen = slices.ContainsFunc(readers, has)
-		return nil
-	})
+	err = segment.Protect(func() string { return "" }, func() { seen = slices.ContainsFunc(readers, has) })
 	return seen, err
 }
 
@@ -199,11 +196,10 @@ func (r *reach) CountSurface(surface string) (int64, error) {
 	n, err := r.count(filter)
 	for _, id := range r.changed {
 		if d := r.loaded[id]; d != nil && err == nil {
-			err = segment.Protect(d.Name, func() error {
+			err = segment.Protect(d.Name, func() {
 				if _, ok := d.Surface(surface); ok {
 					n++
 				}
-				return nil
 			})
 		}
 	}

@@ -3,7 +3,6 @@ package schematest
 
 import (
 	"context"
-	"database/sql"
 	"flag"
 	"fmt"
 	"io/fs"
@@ -99,12 +98,9 @@ func script(t *testing.T, migrations fs.FS) string {
 	return made.String()
 }
 
-func texts(ctx context.Context, t *testing.T, db *sqlite.DB, query string, arguments ...any) (all []string) {
+func texts(ctx context.Context, t *testing.T, db *sqlite.DB, query string, arguments ...any) []string {
 	t.Helper()
-	err := sqldb.Each(ctx, db.Writer, func(row *sql.Rows) error {
-		all = append(all, "")
-		return row.Scan(&all[len(all)-1])
-	}, query, arguments...)
+	all, err := sqldb.Select(ctx, db.Writer, sqldb.Column[string], query, arguments...)
 	if err != nil {
 		t.Fatal(err)
 	}

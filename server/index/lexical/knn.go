@@ -70,9 +70,8 @@ func (r *run) nearestOf(wanted index.Vector, q *index.Query) (all []candidate) {
 		}
 		f := r.filter(part, &q.Filter)
 		phrases := r.restrict(part, p, f)
-		guard.Check(segment.Protect(file.Name, func() error {
+		guard.Check(segment.Protect(file.Name, func() {
 			all = append(all, r.nearestIn(part, file, wanted.Values, f, phrases, limit, q.PerDocument)...)
-			return nil
 		}))
 		all = r.cut(all, limit)
 	}

@@ -396,7 +396,7 @@ func answer[T any](ctx context.Context, s *Searcher, what string, f func(*run) T
 	r := &run{s: s, ctx: ctx, scratch: memory, terms: memory.known}
 	defer r.close()
 	var out T
-	err := segment.Protect(r.name, func() error { return guard.Ended(func() { out = f(r) }) })
+	err := segment.Protect(r.name, func() { out = f(r) })
 	if err != nil {
 		r.discard()
 		return *new(T), fmt.Errorf("%s: %w", what, err)

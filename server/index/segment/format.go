@@ -20,6 +20,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync/atomic"
+
+	"quarry/internal/guard"
 )
 
 // ErrDamaged: a segment cannot be read as it was written. The error that wraps it names the segment.
@@ -306,9 +308,10 @@ func (d *damage) Error() string { return fmt.Sprintf("%v: %s: %s", ErrDamaged, d
 
 func (d *damage) Unwrap() error { return ErrDamaged }
 
-// Protect runs f, which reads segments. Failures caused by a damaged file, or by one that was cut off while it was
-// mapped, are returned as an error that wraps ErrDamaged; name says which segment was being read.
-func Protect(name func() string, f func() error) (err error) {
+// Protect runs f, which reads segments, and returns the error that it was aborted with. Failures caused by a damaged
+// file, or by one that was cut off while it was mapped, are returned as an error that wraps ErrDamaged; name says which
+// segment was being read.
+func Protect(name func() string, f func()) (err error) {
 	before := debug.SetPanicOnFault(true)
 	defer func() {
 		debug.SetPanicOnFault(before)
@@ -322,16 +325,11 @@ func Protect(name func() string, f func() error) (err error) {
 			panic(cause)
 		}
 	}()
-	return f()
+	return guard.Ended(f)
 }
 
 // protect is Protect for what reads this segment alone.
-func (r *Reader) protect(f func()) error {
-	return Protect(r.Name, func() error {
-		f()
-		return nil
-	})
-}
+func (r *Reader) protect(f func()) error { return Protect(r.Name, f) }
 
 // NameOf returns the name of the segment that err says is damaged; empty: it says nothing of one.
 func NameOf(err error) string {

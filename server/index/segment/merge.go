@@ -7,9 +7,9 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/RoaringBitmap/roaring/v2"
-
 	"quarry/internal/guard"
+
+	"github.com/RoaringBitmap/roaring/v2"
 )
 
 // Input is a segment to merge and the ordinals of its deleted documents (nil: none).
@@ -24,7 +24,7 @@ type Input struct {
 func Merge(ctx context.Context, inputs []Input) (data []byte, remap [][]int32, err error) {
 	m := &merger{ctx: ctx, inputs: inputs}
 	name := func() string { return m.reading }
-	if err := Protect(name, func() error { return guard.Ended(m.run) }); err != nil {
+	if err := Protect(name, m.run); err != nil {
 		return nil, nil, fmt.Errorf("merge segments: %w", err)
 	}
 	return m.data, m.remap, nil

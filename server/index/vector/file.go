@@ -24,6 +24,7 @@ import (
 	"math"
 	"sync"
 
+	"quarry/internal/guard"
 	"quarry/server/index/segment"
 )
 
@@ -91,11 +92,11 @@ type columns struct {
 // what errors call the file. Errors wrap segment.ErrDamaged.
 func Open(name string, data []byte) (*File, error) {
 	var f *File
-	err := segment.Protect(func() string { return name }, func() (err error) {
+	err := segment.Protect(func() string { return name }, func() {
+		var err error
 		if f, err = open(name, data); err != nil {
-			return segment.Damage(name, err.Error())
+			guard.Abort(segment.Damage(name, err.Error()))
 		}
-		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open vectors: %w", err)
@@ -157,10 +158,9 @@ func (f *File) Missing() int { return f.missing }
 
 // Verify checks all of the file.
 func (f *File) Verify() error {
-	return segment.Protect(f.Name, func() error {
+	return segment.Protect(f.Name, func() {
 		f.blocks.Bytes(0, f.content)
 		f.loaded()
-		return nil
 	})
 }
 

@@ -344,9 +344,8 @@ func FuzzOpen(f *testing.F) {
 		for i := range opened.Len() {
 			admitted[i/64] |= 1 << (i % 64)
 		}
-		_ = segment.Protect(opened.Name, func() error {
+		_ = segment.Protect(opened.Name, func() {
 			opened.Nearest(make([]float32, opened.Dimensions()), admitted, 10)
-			return nil
 		})
 	})
 }
