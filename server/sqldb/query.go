@@ -51,10 +51,13 @@ func (s Source) within() context.Context {
 
 // check aborts if there is an error of a statement.
 func (s Source) check(err error) {
+	if err == nil {
+		return // after each row
+	}
 	if err = Explain(err); s.doing != "" {
 		guard.While(s.doing, err)
 	}
-	guard.Check(err)
+	guard.Abort(err)
 }
 
 // All yields the rows of a query. Columns returns where the columns of a row are stored.
