@@ -187,7 +187,8 @@ func (a *app) printManual(context.Context, []string) {
 	entry := lookupHelp(root.CommandPath())
 	purpose, _, _ := strings.Cut(strings.TrimPrefix(entry.sections, "Purpose:\n"), "\n\nWhen not to use it:")
 	root.Long = strings.NewReplacer("\n\n", "\n", "\n", " ").Replace(purpose)
-	page := guard.Must(mango.NewManPage(1, root)).WithSection("Exit status", exitCodeList(parseExits("remote"))).WithSection("Examples", entry.examples)
+	page := guard.Must(mango.NewManPage(1, root))
+	page = page.WithSection("Exit status", exitCodeList(parseExits("remote"))).WithSection("Examples", entry.examples)
 	a.print(page.Build(roff.NewDocument()))
 }
 

@@ -39,7 +39,7 @@ func (a *app) mcp(ctx context.Context, choice target.Choice, connector bool) {
 	a.makeVectors()
 	session := guard.Must(a.open(ctx, choice))
 	defer session.Close()
-	guard.Check(mcp.Serve(a.traced(ctx), a.io.In, a.out, mcp.Options{Client: session.Client, Agent: choice.SearchAgent(),
-		Version: a.program.Version, Guest: a.program.Guest, Connector: connector, Timeout: a.flags.Timeout,
-		Broke: a.program.Broke}))
+	guard.Check(mcp.Serve(a.traced(ctx), a.io.In, a.out, mcp.Options{Client: session.Client,
+		Agent: choice.SearchAgent(), Version: a.program.Version, Guest: a.program.Guest, Connector: connector,
+		Timeout: a.flags.Timeout, Broke: a.program.Broke}))
 }

@@ -85,7 +85,8 @@ func boundError(answer *sdk.CallToolResult) {
 		}
 		written.Text = text.Shorten(strings.ToValidUTF8(written.Text, "\uFFFD"), quoted)
 		if !strings.HasPrefix(written.Text, errorPrefix) {
-			written.Text = mistake("correct the arguments; the tool's input schema describes them", "%s", written.Text).Error()
+			written.Text = mistake("correct the arguments; the tool's input schema describes them", "%s",
+				written.Text).Error()
 		}
 	}
 }
