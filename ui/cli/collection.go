@@ -51,9 +51,9 @@ func (a *app) printCollection(ctx context.Context, choice target.Choice, format 
 		return
 	}
 	whole := guard.Must(state.Export(collection, format))
-	a.printCut("collection", format, whole, func(limit bound, _ *string) (string, error) {
+	a.printCut("collection", format, whole, func(limit bound, _ *string) string {
 		return largest(0, len(collection), limit,
-			func(n int) (string, error) { return state.Export(collection[:n], format) })
+			func(n int) string { return guard.Must(state.Export(collection[:n], format)) })
 	})
 }
 

@@ -97,8 +97,7 @@ func (b bound) clip(whole string, lastLines ...string) string {
 
 // withLast returns the longest rendering that fits with the last line behind it, else the last line alone.
 func (b bound) withLast(most int, last string, render func(n int) string) string {
-	kept, _ := largest(0, most, b, func(n int) (string, error) { return render(n) + last + "\n", nil })
-	return cmp.Or(kept, last+"\n")
+	return cmp.Or(largest(0, most, b, func(n int) string { return render(n) + last + "\n" }), last+"\n")
 }
 
 // firstThatFits returns the first text that takes little of the limit, else the last one.
@@ -114,8 +113,7 @@ func (b bound) firstThatFits(texts []string) (fitting string) {
 // lines returns the first whole lines of a text that fit.
 func (b bound) lines(whole string) string {
 	lines := strings.SplitAfter(whole, "\n")
-	kept, _ := largest(0, len(lines), b, func(n int) (string, error) { return strings.Join(lines[:n], ""), nil })
-	return kept
+	return largest(0, len(lines), b, func(n int) string { return strings.Join(lines[:n], "") })
 }
 
 // answer is output that can be cut and is still whole output of its kind.
@@ -129,22 +127,18 @@ type answer struct {
 type jsonLines []object
 
 // encode renders what a cut leaves.
-func (a answer) encode(c cut) (string, error) {
+func (a answer) encode(c cut) string {
 	switch value := a.value(c).(type) {
 	case string:
-		return value, nil
+		return value
 	case jsonLines:
 		var lines strings.Builder
 		for _, one := range value {
-			line, err := encodeJSON(one, false)
-			if err != nil {
-				return "", err
-			}
-			lines.WriteString(line)
+			lines.WriteString(guard.Must(encodeJSON(one, false)))
 		}
-		return lines.String(), nil
+		return lines.String()
 	default:
-		return encodeJSON(value, a.indent)
+		return guard.Must(encodeJSON(value, a.indent))
 	}
 }
 
@@ -162,41 +156,37 @@ func (a answer) count(shown int) (total int) {
 // cutTo renders an answer within a limit: first whole results go, then the end of the first one's content at a
 // character's boundary, at last every result. What is then left is printed whatever its size, because output that
 // does not parse helps nobody. note has the sizes and the path of the copy.
-func cutTo(a answer, limit bound, note truncation) (string, error) {
+func cutTo(a answer, limit bound, note truncation) string {
 	note.Truncated = true
 	note.TotalResults = a.count(a.most())
-	render := func(shown, content int) (string, error) {
+	render := func(shown, content int) string {
 		described := note
 		described.ShownResults = a.count(shown)
 		described.ContentTruncated = content >= 0
 		return a.encode(cut{shown: shown, content: content, note: &described})
 	}
-	best, err := largest(1, a.most(), limit, func(n int) (string, error) { return render(n, -1) })
-	if best == "" && err == nil && a.most() > 0 {
-		best, err = largest(0, note.TotalBytes, limit, func(n int) (string, error) { return render(1, n) })
+	best := largest(1, a.most(), limit, func(n int) string { return render(n, -1) })
+	if best == "" && a.most() > 0 {
+		best = largest(0, note.TotalBytes, limit, func(n int) string { return render(1, n) })
 	}
-	if best != "" || err != nil {
-		return best, err
+	if best == "" {
+		best = render(0, -1)
 	}
-	return render(0, -1)
+	return best
 }
 
 // largest finds the longest rendering within limit for a number in [low, high]; "" when none fits. Renderings grow with
 // the number.
-func largest(low, high int, limit bound, render func(int) (string, error)) (best string, err error) {
+func largest(low, high int, limit bound, render func(int) string) (best string) {
 	for low <= high {
 		middle := low + (high-low)/2
-		rendered, err := render(middle)
-		switch {
-		case err != nil:
-			return "", err
-		case limit.fits(rendered):
+		if rendered := render(middle); limit.fits(rendered) {
 			best, low = rendered, middle+1
-		default:
+		} else {
 			high = middle - 1
 		}
 	}
-	return best, nil
+	return best
 }
 
 // printAnswer prints an answer as JSON, cut to the run's limit. kind names the copy's file.
@@ -204,11 +194,7 @@ func (a *app) printAnswer(kind string, value answer) {
 	value.indent = a.indents()
 	if len(a.shape.fields) > 0 {
 		every := value.value
-		guard.Must(a.shape.picked(every(whole())))
-		value.value = func(c cut) any {
-			picked, _ := a.shape.picked(every(c)) // fewer rows of the same fields
-			return picked
-		}
+		value.value = func(c cut) any { return a.shape.picked(every(c)) }
 	}
 	if a.shape.isText() {
 		a.printLines(kind, "txt", guard.Must(a.runShape(value.value(whole()))))
@@ -220,8 +206,8 @@ func (a *app) printAnswer(kind string, value answer) {
 // printResults prints an answer, cut to whole results, then to the beginning of the first one. In text the path of the
 // copy is left out where it takes the place of the results.
 func (a *app) printResults(kind, extension string, value answer) {
-	encoded := guard.Must(value.encode(whole()))
-	a.printCut(kind, extension, encoded, func(limit bound, path *string) (string, error) {
+	encoded := value.encode(whole())
+	a.printCut(kind, extension, encoded, func(limit bound, path *string) string {
 		note := truncation{TotalBytes: len(encoded), FullResponsePath: path, Hint: cutHint(path, limit)}
 		if extension != "json" && 4*limit.measure(copyNote(path)) > limit.most {
 			note.FullResponsePath = nil
@@ -232,8 +218,8 @@ func (a *app) printResults(kind, extension string, value answer) {
 
 // printPlain prints text that is no JSON, cut at a character's boundary. Its last line then says so.
 func (a *app) printPlain(kind, extension, plain string) {
-	a.printCut(kind, extension, plain, func(limit bound, path *string) (string, error) {
-		return limit.clip(ansi.Strip(plain), cutLines(plain, path)...), nil
+	a.printCut(kind, extension, plain, func(limit bound, path *string) string {
+		return limit.clip(ansi.Strip(plain), cutLines(plain, path)...)
 	})
 }
 
@@ -245,15 +231,13 @@ func cutLines(plain string, path *string) []string {
 
 // printLines prints lines of which each is whole by itself, and drops lines from the end to fit.
 func (a *app) printLines(kind, extension, lines string) {
-	a.printCut(kind, extension, lines, func(limit bound, _ *string) (string, error) {
-		return limit.lines(lines), nil
-	})
+	a.printCut(kind, extension, lines, func(limit bound, _ *string) string { return limit.lines(lines) })
 }
 
 // printCut prints output. Where that is larger than the run's limit, shorten makes what is printed; path is that of the
 // complete copy, nil for none.
 func (a *app) printCut(kind, extension, whole string,
-	shorten func(limit bound, path *string) (string, error)) {
+	shorten func(limit bound, path *string) string) {
 	defer a.removeOldCopies()
 	limit := a.limit()
 	if !limit.isSet() || limit.fits(whole) {
@@ -264,7 +248,7 @@ func (a *app) printCut(kind, extension, whole string,
 	if !limit.inTokens { // a budget is a wish: what fits is the answer
 		path = a.keepCopy(kind, extension, whole)
 	}
-	short := guard.Must(shorten(limit, path))
+	short := shorten(limit, path)
 	switch {
 	case limit.inTokens:
 	case path == nil:
@@ -336,7 +320,7 @@ func (c *cutEvents) end() error {
 // printJSON prints a value that is never cut.
 func (a *app) printJSON(value any) {
 	if len(a.shape.fields) > 0 {
-		value = guard.Must(a.shape.picked(value))
+		value = a.shape.picked(value)
 	}
 	a.print(guard.Must(a.encode(value, a.indents())))
 }

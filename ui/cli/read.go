@@ -80,12 +80,12 @@ func (a *app) printReadings(texts []string, found readings, options readOptions)
 		a.printPlain("read", "md", whole)
 		return
 	}
-	a.printCut("read", "md", whole, func(limit bound, path *string) (string, error) {
+	a.printCut("read", "md", whole, func(limit bound, path *string) string {
 		last := cutLines(whole, path)
 		if len(found) == 1 {
-			return found[0].cutAround(whole, limit, last), nil
+			return found[0].cutAround(whole, limit, last)
 		}
-		return cutEvenly(texts, limit, limit.firstThatFits(last)), nil
+		return cutEvenly(texts, limit, limit.firstThatFits(last))
 	})
 }
 
@@ -121,7 +121,7 @@ func (r *reading) cutAround(whole string, limit bound, lastLines []string) strin
 	}
 	before, after := join(r.chunks[:at]), join(r.chunks[end:])
 	head := strings.TrimSuffix(whole, r.body())
-	kept, _ := largest(0, max(len(before), len(after)), limit, func(n int) (string, error) {
+	kept := largest(0, max(len(before), len(after)), limit, func(n int) string {
 		start := max(0, len(before)-n)
 		if start > 0 { // a whole word
 			start += max(0, strings.IndexAny(before[start:], " \n"))
@@ -129,7 +129,7 @@ func (r *reading) cutAround(whole string, limit bound, lastLines []string) strin
 		parts := []string{strings.TrimSpace(before[start:]), join(r.chunks[at:end]),
 			strings.TrimSpace(text.Clip(after, n))}
 		parts = slices.DeleteFunc(parts, func(part string) bool { return part == "" })
-		return head + strings.Join(parts, "\n\n") + "\n" + last + "\n", nil
+		return head + strings.Join(parts, "\n\n") + "\n" + last + "\n"
 	})
 	if kept == "" {
 		return limit.clip(head+join(r.chunks[at:]), lastLines...)

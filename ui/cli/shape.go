@@ -258,7 +258,7 @@ func rowKeys() []string { return []string{"results", "searches", "documents", "c
 
 // picked returns a value with the chosen fields of its rows, in the order in which they were given; null for one that a
 // row lacks. A field that no row knows is an error.
-func (s shape) picked(value any) (any, error) {
+func (s shape) picked(value any) any {
 	var known []string
 	eachRow(value, func(row object) object {
 		known = append(known, exslices.CastFunc(row, func(f member) string { return f.key })...)
@@ -267,7 +267,7 @@ func (s shape) picked(value any) (any, error) {
 	known = exslices.DeduplicateUnsorted(known)
 	for _, name := range s.fields {
 		if len(known) > 0 && !slices.Contains(known, name) {
-			return nil, usage(wire.Hint(name, "Fields: "+strings.Join(known, ", "), known), "unknown field %q", name)
+			guard.Abort(usage(wire.Hint(name, "Fields: "+strings.Join(known, ", "), known), "unknown field %q", name))
 		}
 	}
 	return eachRow(value, func(row object) object {
@@ -278,7 +278,7 @@ func (s shape) picked(value any) (any, error) {
 			}
 			return row[at]
 		})
-	}), nil
+	})
 }
 
 // eachRow replaces the rows of an answer. What has no rows is a row; one that is an error stays.

@@ -126,7 +126,7 @@ func chosenHarnesses(names []string) (chosen []harness, err error) {
 // install writes the skill, and links or copies it for each program. After an error with one program the others follow.
 func (i *skillInstaller) install(programs []harness) error {
 	canonical := path.Join(skillsFolder, "quarry")
-	if err := i.write(canonical, "installed"); err != nil {
+	if err := guard.Ended(func() { i.write(canonical, "installed") }); err != nil {
 		return err
 	}
 	var errs []error
@@ -139,43 +139,36 @@ func (i *skillInstaller) install(programs []harness) error {
 			i.app.say("%s reads %s: nothing to link.", program.name, skillsFolder)
 			continue
 		}
-		errs = append(errs, i.link(path.Join(folder, "quarry"), canonical))
+		errs = append(errs, guard.Ended(func() { i.link(path.Join(folder, "quarry"), canonical) }))
 	}
 	return errors.Join(errs...)
 }
 
 // write writes SKILL.md in a folder, and notes what happened; action is what it is called if there was none.
-func (i *skillInstaller) write(folder, action string) error {
+func (i *skillInstaller) write(folder, action string) {
 	file := path.Join(folder, skillFile)
-	info, err := i.root.Lstat(file)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return i.failed(file, err)
-	case !info.Mode().IsRegular():
-		return fail(ExitGeneral, "Remove it, then install the skill again.", "%s is not a regular file", file)
-	default:
+	if info, err := i.root.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
+		i.check(file, err)
+		if !info.Mode().IsRegular() {
+			guard.Abort(fail(ExitGeneral, "Remove it, then install the skill again.", "%s is not a regular file", file))
+		}
 		old, err := i.read(file)
+		i.check(file, err)
 		switch {
-		case err != nil:
-			return i.failed(file, err)
 		case old == i.text:
 			i.note("unchanged", file, "")
-			return nil
+			return
 		case isSigned(old):
 			action = "updated"
 		case !i.Force:
-			return fail(ExitGeneral, "To replace it with the skill of this version, add --force.",
-				"%s was edited: not replaced", file)
+			guard.Abort(fail(ExitGeneral, "To replace it with the skill of this version, add --force.",
+				"%s was edited: not replaced", file))
 		default:
 			action = "replaced"
 		}
 	}
-	if err := i.replace(file); err != nil {
-		return i.failed(file, err)
-	}
+	i.check(file, i.replace(file))
 	i.note(action, file, "")
-	return nil
 }
 
 func (i *skillInstaller) note(action, file, target string) {
@@ -209,51 +202,49 @@ func (i *skillInstaller) replace(file string) error {
 }
 
 // link makes a link to the canonical folder, or with --copy a copy of it. A copy that is there is kept up to date.
-func (i *skillInstaller) link(link, canonical string) error {
+func (i *skillInstaller) link(link, canonical string) {
 	target, err := filepath.Rel(filepath.FromSlash(path.Dir(link)), filepath.FromSlash(canonical))
-	if err != nil {
-		return i.failed(link, err)
-	}
+	i.check(link, err)
 	info, err := i.root.Lstat(link)
-	isLink := err == nil && info.Mode()&fs.ModeSymlink != 0
-	switch {
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return i.failed(link, err)
-	case isLink:
+	exists := !errors.Is(err, fs.ErrNotExist)
+	if exists {
+		i.check(link, err)
+	}
+	if exists && info.Mode()&fs.ModeSymlink != 0 {
 		if old, err := i.root.Readlink(link); err != nil || old != target {
-			return fail(ExitGeneral, "Remove the link, then install the skill again.", "%s is a link to %s", link, old)
+			guard.Abort(fail(ExitGeneral, "Remove the link, then install the skill again.", "%s is a link to %s",
+				link, old))
 		}
 		if !i.Copy {
 			i.note("unchanged", link, canonical)
-			return nil
+			return
 		}
-		if err := i.root.Remove(link); err != nil {
-			return i.failed(link, err)
+		i.check(link, i.root.Remove(link))
+		exists = false
+	}
+	if !exists && !i.Copy {
+		i.check(link, i.root.MkdirAll(path.Dir(link), 0o755))
+		err := i.root.Symlink(target, link)
+		if err == nil {
+			i.note("linked", link, canonical)
+			return
 		}
-	case err == nil || i.Copy:
-		return i.write(link, "copied")
-	}
-	if i.Copy {
-		return i.write(link, "copied")
-	}
-	if err := i.root.MkdirAll(path.Dir(link), 0o755); err != nil {
-		return i.failed(link, err)
-	}
-	if err := i.root.Symlink(target, link); err != nil { // as on Windows without the right to link
+		// As on Windows without the right to link.
 		i.app.note("cannot link %s: %v; copying the skill", link, errors.Unwrap(err))
-		return i.write(link, "copied")
 	}
-	i.note("linked", link, canonical)
-	return nil
+	i.write(link, "copied")
 }
 
-// failed explains an error of the file system.
-func (i *skillInstaller) failed(file string, err error) error {
+// check explains an error of the file system, if there is one.
+func (i *skillInstaller) check(file string, err error) {
+	if err == nil {
+		return
+	}
 	do := "Check the permissions of the folder."
 	if errors.Is(err, fs.ErrExist) || strings.Contains(err.Error(), "escapes") {
 		do = "If a folder on the way is a link to elsewhere, install the skill in the folder that it leads to."
 	}
-	return fail(ExitGeneral, do, "cannot write %s: %w", file, err)
+	guard.Abort(fail(ExitGeneral, do, "cannot write %s: %w", file, err))
 }
 
 // printInstalled lists what was written.

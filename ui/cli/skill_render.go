@@ -224,7 +224,7 @@ func (a *app) writeSkill(dir, skill string) {
 	guard.While("write the skill", err)
 	defer root.Close()
 	writer := skillInstaller{app: a, root: root, folder: dir, text: signed(skill), Force: true}
-	err = writer.write(companySkill, "installed")
+	err = guard.Ended(func() { writer.write(companySkill, "installed") })
 	a.printInstalled(writer.done)
 	guard.Check(err)
 }
