@@ -9,6 +9,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/internal/text"
 	"quarry/ui/passage"
 )
@@ -47,18 +48,11 @@ type fetchedOutput struct {
 
 // list answers the connector's search. The id of a document is the ref of its best passage.
 func (s *session) list(ctx context.Context, _ *sdk.CallToolRequest, given searchArguments) (
-	*sdk.CallToolResult, listedOutput, error) {
+	string, listedOutput) {
 	output := listedOutput{Results: []listedDocument{}}
-	request, _, err := s.plan(ctx, given)
-	if err != nil {
-		return nil, output, s.problemOf(err)
-	}
-	response, err := s.Client.Search(ctx, request)
-	if err != nil {
-		return nil, output, s.problemOf(err)
-	}
+	request, _ := s.plan(ctx, given)
 	seen := map[string]bool{}
-	for _, r := range response.Results {
+	for _, r := range guard.Must(s.Client.Search(ctx, request)).Results {
 		if r = passage.Best(r); seen[r.DocumentID] && r.DocumentID != "" {
 			continue
 		}
@@ -66,18 +60,15 @@ func (s *session) list(ctx context.Context, _ *sdk.CallToolRequest, given search
 		url := cmp.Or(text.OrEmpty(r.Link), r.Citation)
 		output.Results = append(output.Results, listedDocument{cmp.Or(r.ShortestRef(), url), passage.Title(r), url})
 	}
-	return nil, output, nil
+	return "", output
 }
 
 // fetch reads what an id names and the passages around it.
 func (s *session) fetch(ctx context.Context, call *sdk.CallToolRequest, given struct {
 	ID string `json:"id"`
-}) (*sdk.CallToolResult, fetchedOutput, error) {
+}) (string, fetchedOutput) {
 	const around = (wire.MaxChunksPerRequest - 1) / 2
-	_, read, err := s.read(ctx, call, readArguments{Ref: given.ID, Around: around, MaxTokens: maxTokens})
-	if err != nil {
-		return nil, fetchedOutput{}, err
-	}
+	_, read := s.read(ctx, call, readArguments{Ref: given.ID, Around: around, MaxTokens: maxTokens})
 	output := fetchedOutput{listedDocument{given.ID, read.Title, text.OrEmpty(read.Link)}, read.Content,
 		map[string]string{"source": read.SourceType}}
 	if read.UpdatedAt != nil {
@@ -89,5 +80,5 @@ func (s *session) fetch(ctx context.Context, call *sdk.CallToolRequest, given st
 	if read.Cut || len(read.Refs) < read.ChunkCount {
 		output.Metadata["left_out"] = fmt.Sprintf("%d of %d passages are here", len(read.Refs), read.ChunkCount)
 	}
-	return nil, output, nil
+	return "", output
 }

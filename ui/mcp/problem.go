@@ -41,7 +41,7 @@ func (p *problem) Error() string {
 func (p *problem) Unwrap() error { return p.cause }
 
 // problemOf explains the failure of a call. The details of the search server's routes are of no use to the caller.
-func (s *session) problemOf(err error) error {
+func (s *session) problemOf(err error) *problem {
 	if known, ok := errors.AsType[*problem](err); ok {
 		return known
 	}

@@ -3,7 +3,6 @@ package mcp
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -13,6 +12,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/internal/text"
 	"quarry/ui/passage"
 )
@@ -65,39 +65,30 @@ func readTool() *sdk.Tool {
 }
 
 func (s *session) read(ctx context.Context, _ *sdk.CallToolRequest,
-	given readArguments) (*sdk.CallToolResult, readOutput, error) {
-	if err := checkText("ref", given.Ref); err != nil {
-		return nil, readOutput{}, err
-	}
+	given readArguments) (string, readOutput) {
+	guard.Check(checkText("ref", given.Ref))
 	ref := strings.TrimSpace(given.Ref)
 	refs, _ := client.Spellings(ref)
-	at, err := s.Client.Find(ctx, refs)
-	if err != nil {
-		return nil, readOutput{}, s.problemOf(err)
-	}
+	at := guard.Must(s.Client.Find(ctx, refs))
 	budget := cmp.Or(given.MaxTokens, readingSize)
 	if given.Outline {
-		written, output := outline(at.Document, ref, budget)
-		return textResult(written), output, nil
+		return outline(at.Document, ref, budget)
 	}
 	if !at.IsPart {
 		at.Last = wire.MaxChunksPerRequest - 1
 	}
 	from := max(0, at.First-given.Around)
 	to := min(at.Last+given.Around, from+wire.MaxChunksPerRequest-1)
-	chunks, err := s.Client.Chunks(ctx, at.Document.ID, from, to, "")
-	if err != nil {
-		return nil, readOutput{}, s.problemOf(err)
-	}
+	chunks := guard.Must(s.Client.Chunks(ctx, at.Document.ID, from, to, ""))
 	output := describe(chunks.Document, ref)
 	left := budget - text.EstimateTokens(output.head()) - 2*text.EstimateTokens(output.ID) - 20
 	shown := fitting(chunks.Chunks, at.First, at.Last, left)
 	if len(shown) == 0 {
-		return nil, readOutput{}, mistake("read the document_id without a number",
-			"the document has %s; there is no number %d", text.Count(at.Document.ChunkCount, "passage"), at.First)
+		guard.Abort(mistake("read the document_id without a number", "the document has %s; there is no number %d",
+			text.Count(at.Document.ChunkCount, "passage"), at.First))
 	}
 	output.add(shown, left)
-	return textResult(output.head() + output.Content + output.next()), output, nil
+	return output.head() + output.Content + output.next(), output
 }
 
 // describe describes a document that was named by a ref. The refs of its passages are as short as that one.
@@ -235,16 +226,15 @@ func (s *session) resource(ctx context.Context, request *sdk.ReadResourceRequest
 	if !found || err != nil || len(uri) > 3*maxRef || checkText("ref", ref) != nil {
 		return nil, sdk.ResourceNotFoundError(text.Shorten(uri, maxName))
 	}
-	answer, _, err := s.read(ctx, nil, readArguments{Ref: ref, MaxTokens: resourceSize})
-	var failed *problem
-	switch {
-	case client.KindOf(err) == client.NotAvailable:
+	written := ""
+	err = guard.Ended(func() { written, _ = s.read(ctx, nil, readArguments{Ref: ref, MaxTokens: resourceSize}) })
+	if client.KindOf(err) == client.NotAvailable {
 		return nil, sdk.ResourceNotFoundError(text.Shorten(uri, maxName))
-	case errors.As(err, &failed):
+	}
+	if err != nil {
+		failed := s.problemOf(err)
 		return nil, fmt.Errorf("%s; %s", failed.what, failed.hint)
-	case err != nil:
-		return nil, err
 	}
 	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: "text/markdown",
-		Text: answer.Content[0].(*sdk.TextContent).Text}}}, nil
+		Text: written}}}, nil
 }

@@ -15,6 +15,7 @@ import (
 	"quarry/client"
 	"quarry/client/field"
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/internal/text"
 	"quarry/ui/passage"
 )
@@ -71,81 +72,59 @@ func searchTool() *sdk.Tool {
 }
 
 func (s *session) search(ctx context.Context, call *sdk.CallToolRequest,
-	given searchArguments) (*sdk.CallToolResult, searchOutput, error) {
-	request, words, err := s.plan(ctx, given)
-	if err != nil {
-		return nil, searchOutput{}, s.problemOf(err)
-	}
+	given searchArguments) (string, searchOutput) {
+	request, words := s.plan(ctx, given)
 	var response *wire.SearchResponse
 	if report := progress(ctx, call); report != nil {
-		response, err = s.Client.SearchStream(ctx, request, report)
+		response = guard.Must(s.Client.SearchStream(ctx, request, report))
 	} else {
-		response, err = s.Client.Search(ctx, request)
-	}
-	if err != nil {
-		return nil, searchOutput{}, s.problemOf(err)
+		response = guard.Must(s.Client.Search(ctx, request))
 	}
 	if len(response.Results) == 0 {
-		if err := s.unknownValue(ctx, &request); err != nil {
-			return nil, searchOutput{}, err
-		}
+		s.refuseUnknown(ctx, &request)
 	}
-	written, output := render(response, words, cmp.Or(given.MaxTokens, searchSize))
-	return textResult(written), output, nil
+	return render(response, words, cmp.Or(given.MaxTokens, searchSize))
 }
 
-// unknownValue returns an error for the first value of a filter that no document has. The plan checked the sources, and
-// the server the document sets.
-func (s *session) unknownValue(ctx context.Context, request *wire.SearchRequest) error {
+// refuseUnknown refuses the first value of a filter that no document has. The plan checked the sources, and the server
+// the document sets.
+func (s *session) refuseUnknown(ctx context.Context, request *wire.SearchRequest) {
 	for _, row := range field.All() {
 		if row.ID == field.Source || row.ID == field.Set {
 			continue
 		}
 		for _, value := range row.Of(request.Filters) {
-			has, known := s.Client.HasValue(ctx, row, value)
-			if has {
-				continue
+			if has, known := s.Client.HasValue(ctx, row, value); !has {
+				guard.Abort(mistake(wire.Hint(value, "omit the filter", known), "unknown %s %q", row.Noun, value))
 			}
-			return mistake(wire.Hint(value, "omit the filter", known), "unknown %s %q", row.Noun, value)
 		}
 	}
-	return nil
-}
-
-func textResult(written string) *sdk.CallToolResult {
-	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: written}}}
 }
 
 // plan makes the request of checked arguments, and returns the words to look for in its results.
 func (s *session) plan(ctx context.Context,
-	given searchArguments) (request wire.SearchRequest, words []string, err error) {
+	given searchArguments) (request wire.SearchRequest, words []string) {
 	dates := slices.DeleteFunc([]string{given.Since, given.Until}, func(date string) bool { return date == "" })
-	if err := cmp.Or(checkText("query", given.Query), checkText("sources", given.Sources...),
-		checkText("document_sets", given.DocumentSets...), checkText("a date", dates...)); err != nil {
-		return request, nil, err
-	}
+	guard.Check(cmp.Or(checkText("query", given.Query), checkText("sources", given.Sources...),
+		checkText("document_sets", given.DocumentSets...), checkText("a date", dates...)))
 	parsed := client.ParseQuery(given.Query, time.Now())
 	if !parsed.HasWords() && !parsed.Browses() {
-		return request, nil, mistake("give words to search for, or a filter like source:slack", "query has no words")
+		guard.Abort(mistake("give words to search for, or a filter like source:slack", "query has no words"))
 	}
 	request = parsed.Request()
 	request.Browse = !parsed.HasWords()
 	request.NumResults = given.Limit
 	request.SkipQueryExpansion = request.SkipQueryExpansion || given.Fast
 	request.SkipDocumentSelection = given.Fast
-	if request.Sources, err = s.sourcesOf(ctx, append(request.Sources, given.Sources...)); err != nil {
-		return request, nil, err
-	}
+	request.Sources = s.sourcesOf(ctx, append(request.Sources, given.Sources...))
 	field.Of(field.Set).Request(&request.Filters).Put(given.DocumentSets...)
-	if err := setDates(&request, given); err != nil {
-		return request, nil, err
-	}
-	request.PersonaID, err = s.Client.ResolveAgent(ctx, parsed.Agent, s.Agent)
-	return request, passage.Words(parsed), err
+	setDates(&request, given)
+	request.PersonaID = guard.Must(s.Client.ResolveAgent(ctx, parsed.Agent, s.Agent))
+	return request, passage.Words(parsed)
 }
 
 // sourcesOf refuses a source that is neither one of Onyx's nor one of the server's own.
-func (s *session) sourcesOf(ctx context.Context, sources []string) ([]string, error) {
+func (s *session) sourcesOf(ctx context.Context, sources []string) []string {
 	for i, source := range sources {
 		sources[i] = strings.NewReplacer(" ", "_", "-", "_").Replace(strings.ToLower(strings.TrimSpace(source)))
 		if _, known := wire.LookupSource(sources[i]); known {
@@ -156,13 +135,13 @@ func (s *session) sourcesOf(ctx context.Context, sources []string) ([]string, er
 			continue
 		}
 		hint := wire.Hint(sources[i], "use one of "+text.Shorten(strings.Join(list, ", "), maxProblem), list)
-		return nil, mistake(hint, "unknown source %q", source)
+		guard.Abort(mistake(hint, "unknown source %q", source))
 	}
-	return sources, nil
+	return sources
 }
 
 // setDates adds the range of dates. The day of until is in it.
-func setDates(request *wire.SearchRequest, given searchArguments) error {
+func setDates(request *wire.SearchRequest, given searchArguments) {
 	for _, date := range []struct {
 		name, value string
 		to          **wire.Time
@@ -172,16 +151,15 @@ func setDates(request *wire.SearchRequest, given searchArguments) error {
 		}
 		first, last, ok := client.ParseDate(date.value, time.Local)
 		if !ok {
-			return mistake("use a date like 2026-01-31 or 2026-01", "%s %q is not a date", date.name, date.value)
+			guard.Abort(mistake("use a date like 2026-01-31 or 2026-01", "%s %q is not a date", date.name, date.value))
 		}
 		if *date.to = (&wire.Time{Time: first}); date.name == "until" {
 			(*date.to).Time = last
 		}
 	}
 	if request.TimeCutoff != nil && request.TimeUntil != nil && request.TimeUntil.Before(request.TimeCutoff.Time) {
-		return mistake("swap the dates, or omit one", "since is after until")
+		guard.Abort(mistake("swap the dates, or omit one", "since is after until"))
 	}
-	return nil
 }
 
 // stages is the number of stages of a search.

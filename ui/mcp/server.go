@@ -107,17 +107,34 @@ func (s *session) server() *sdk.Server {
 	server := sdk.NewServer(&sdk.Implementation{Name: "quarry", Title: "quarry", Version: cmp.Or(s.Version, "unknown")},
 		options)
 	if tools := s.tools(); s.Connector {
-		sdk.AddTool(server, tools[0], s.list)
-		sdk.AddTool(server, tools[1], s.fetch)
+		sdk.AddTool(server, tools[0], answered(s, s.list))
+		sdk.AddTool(server, tools[1], answered(s, s.fetch))
 	} else {
-		sdk.AddTool(server, tools[0], s.search)
-		sdk.AddTool(server, tools[1], s.read)
-		sdk.AddTool(server, tools[2], s.sources)
+		sdk.AddTool(server, tools[0], answered(s, s.search))
+		sdk.AddTool(server, tools[1], answered(s, s.read))
+		sdk.AddTool(server, tools[2], answered(s, s.sources))
 		server.AddResourceTemplate(documentTemplate(), s.resource)
 		server.AddPrompt(researchPrompt(), research)
 	}
 	server.AddReceivingMiddleware(s.bounded)
 	return server
+}
+
+// answered makes the answer to a call of what a tool returns: a text, "" if its content says all, and the content. A
+// tool aborts with its error.
+func answered[In, Out any](s *session,
+	tool func(context.Context, *sdk.CallToolRequest, In) (string, Out)) sdk.ToolHandlerFor[In, Out] {
+	return func(ctx context.Context, call *sdk.CallToolRequest, given In) (*sdk.CallToolResult, Out, error) {
+		var written string
+		var output Out
+		if err := guard.Ended(func() { written, output = tool(ctx, call, given) }); err != nil {
+			return nil, output, s.problemOf(err)
+		}
+		if written == "" {
+			return nil, output, nil
+		}
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: written}}}, output, nil
+	}
 }
 
 func (s *session) tools() []*sdk.Tool {

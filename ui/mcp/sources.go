@@ -10,6 +10,7 @@ import (
 	"quarry/client"
 	"quarry/client/field"
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/internal/text"
 )
 
@@ -42,12 +43,9 @@ func sourcesTool() *sdk.Tool {
 }
 
 func (s *session) sources(ctx context.Context, _ *sdk.CallToolRequest,
-	_ struct{}) (*sdk.CallToolResult, sourcesOutput, error) {
+	_ struct{}) (string, sourcesOutput) {
 	output := sourcesOutput{Sources: []source{}}
-	list, err := s.Client.Sources(ctx)
-	if err != nil {
-		return nil, output, s.problemOf(err)
-	}
+	list := guard.Must(s.Client.Sources(ctx))
 	counts := s.Client.Counts(ctx, field.Source)
 	for _, value := range list.Values[:min(len(list.Values), mostListed)] {
 		row := source{Source: value, Name: wire.SourceName(value), Description: client.SourceDescription(value)}
@@ -67,7 +65,7 @@ func (s *session) sources(ctx context.Context, _ *sdk.CallToolRequest,
 		client.ListedByTags: "the token may not list connectors; these sources have tagged documents, there may be " +
 			"more",
 	}[list.Origin]
-	return textResult(output.String()), output, nil
+	return output.String(), output
 }
 
 // String lists the sources in the form of the rendered skill.
