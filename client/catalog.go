@@ -464,12 +464,9 @@ func (c *Client) chunksOneByOne(ctx context.Context, id string, from, to int) (*
 	group, ctx := guard.NewGroup(ctx)
 	group.SetLimit(chunkFetchers)
 	for i := range document.Chunks {
-		group.Run(func() error {
-			chunk, err := c.ChunkInfo(ctx, id, from+i)
-			if err == nil {
-				document.Chunks[i] = wire.Chunk{ChunkInd: from + i, Content: chunk.Content}
-			}
-			return err
+		group.Run(func() {
+			content := guard.Must(c.ChunkInfo(ctx, id, from+i)).Content
+			document.Chunks[i] = wire.Chunk{ChunkInd: from + i, Content: content}
 		})
 	}
 	if err := group.Wait(); err != nil {

@@ -131,8 +131,10 @@ func NewGroup(ctx context.Context) (Group, context.Context) {
 	return Group{group}, within
 }
 
-// Run is errgroup.Group.Go.
-func (g Group) Run(f func() error) { g.Go(func() error { return Call(f) }) }
+// Run is errgroup.Group.Go for a function that aborts with its error.
+func (g Group) Run(f func()) {
+	g.Go(func() error { return Call(func() error { f(); return nil }) })
+}
 
 // Within calls f with a context that ends after limit, and returns what f returns. It does not wait longer than that,
 // even if f ignores its context: then the error is the context's. A panic of f is an error.

@@ -55,13 +55,13 @@ func TestGo(t *testing.T) {
 		t.Errorf("handled %d times", handled)
 	}
 	errs, within := guard.NewGroup(t.Context())
-	errs.Run(func() error { panic("x") })
+	errs.Run(func() { panic("x") })
 	if err := errs.Wait(); err == nil || within.Err() == nil {
 		t.Error("no error")
 	}
 	own := errors.New("own")
 	errs, _ = guard.NewGroup(t.Context())
-	errs.Run(func() error { return guard.Ended(func() { errs.Run(func() error { guard.Abort(own); return nil }) }) })
+	errs.Run(func() { guard.Check(guard.Ended(func() { errs.Run(func() { guard.Abort(own) }) })) })
 	if err := errs.Wait(); err != own { //nolint:errorlint // the very one
 		t.Errorf("aborted in a goroutine of its own: %v", err)
 	}

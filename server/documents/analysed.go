@@ -17,19 +17,14 @@ func (s *Store) analyse(ctx context.Context, list []index.Document) [][]byte {
 	group, within := guard.NewGroup(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range list {
-		group.Run(func() error {
-			if err := within.Err(); err != nil {
-				return err
-			}
-			data, err := segment.Of(&list[i])
-			if err != nil {
-				return err
-			}
+		group.Run(func() {
+			guard.Check(within.Err())
+			data := guard.Must(segment.Of(&list[i]))
 			if len(data) > MaxUnpacked {
 				data = nil // a search analyses it
 			}
-			all[i], err = s.Packer.packWith(s.Packer.plain, data) // with a dictionary, reading takes twice the time
-			return err
+			// With a dictionary, reading takes twice the time.
+			all[i] = guard.Must(s.Packer.packWith(s.Packer.plain, data))
 		})
 	}
 	guard.While("analyse the documents", group.Wait())

@@ -252,8 +252,8 @@ func (s *Tables) Apply(ctx context.Context, changes []Change, cursors map[string
 			guard.Abort(ErrUnchanged)
 		}
 		group, _ := guard.NewGroup(ctx)
-		group.Run(func() error { plan.Pack(ctx, s.Packer); return nil })
-		group.Run(func() error { with.Prepare(tx, plan); return nil })
+		group.Run(func() { plan.Pack(ctx, s.Packer) })
+		group.Run(func() { with.Prepare(tx, plan) })
 		guard.Check(group.Wait())
 	}, func(tx sqldb.Source) {
 		before := planned
@@ -324,7 +324,7 @@ func (s *Tables) ExamineRows(ctx context.Context, first, end int64, note func(in
 	group, running := guard.NewGroup(ctx)
 	group.SetLimit(checkWorkers)
 	for from := first; from < end && running.Err() == nil; from += checkSlice {
-		group.Run(func() error {
+		group.Run(func() {
 			to := min(from+checkSlice, end)
 			var found []index.Damage
 			yield := func(damage index.Damage) { found = append(found, damage) }
@@ -335,12 +335,11 @@ func (s *Tables) ExamineRows(ctx context.Context, first, end int64, note func(in
 				note(damage)
 			}
 			if err != nil && !lost(err) {
-				return err
+				guard.Abort(err)
 			}
 			if done += to - from; report != nil {
 				report(int(done), int(end-first))
 			}
-			return nil
 		})
 	}
 	guard.Check(group.Wait())

@@ -45,7 +45,7 @@ func (r *run) write(response *wire.SearchResponse, sections []section) {
 	}
 	group, within := guard.NewGroup(r.ctx)
 	defer group.Wait()
-	group.Run(func() error { return r.count(within, response) })
+	group.Run(func() { r.count(within, response) })
 	r.look(related)
 	w := writing{r: r, response: response, numbers: map[documentKey]int{},
 		results: make([]*wire.SearchResult, len(sections))}
@@ -92,7 +92,7 @@ type writing struct {
 }
 
 // result numbers the document of a section, and returns what writes the result, which may run beside others.
-func (w *writing) result(at int, s section, document *index.Stored, chunks []index.Chunk) (write func() error) {
+func (w *writing) result(at int, s section, document *index.Stored, chunks []index.Chunk) (write func()) {
 	r := w.r
 	if p := s.center.remote; p != nil {
 		w.results[at] = new(r.remoteResult(s, w.cite(p.document(), p.DocumentID)))
@@ -108,11 +108,10 @@ func (w *writing) result(at int, s section, document *index.Stored, chunks []ind
 	} else {
 		number = w.cite(documentKey{id: s.document}, s.document)
 	}
-	return func() error {
+	return func() {
 		result := r.result(s, *document, chunks, number)
 		r.relate(&result, s)
 		w.results[at] = &result
-		return nil
 	}
 }
 

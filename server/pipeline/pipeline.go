@@ -131,20 +131,13 @@ func (r *run) note(code, format string, args ...any) {
 func (r *run) retrieve() {
 	r.found = make([]index.Result, len(r.queries))
 	group, within := guard.NewGroup(r.ctx)
-	group.Run(func() error {
-		r.retrieveByVector(within)
-		return nil
-	})
+	group.Run(func() { r.retrieveByVector(within) })
 	for i, q := range r.queries {
 		if i == r.question && r.early != nil && !r.narrowed() {
 			r.found[i] = *r.early
 			continue
 		}
-		group.Run(func() error {
-			result, err := r.snapshot.Search(within, r.indexQuery(q))
-			r.found[i] = result
-			return err
-		})
+		group.Run(func() { r.found[i] = guard.Must(r.snapshot.Search(within, r.indexQuery(q))) })
 	}
 	guard.Check(group.Wait())
 	r.mixed = nil // what was found at once was found by words
@@ -318,15 +311,13 @@ func (r *run) fuse() (skipped string) {
 }
 
 // count fills in totals and facets: of the documents of this library that match.
-func (r *run) count(ctx context.Context, response *wire.SearchResponse) error {
+func (r *run) count(ctx context.Context, response *wire.SearchResponse) {
 	found := *r.answer()
 	if found.Matched == nil {
-		return nil
+		return
 	}
 	counts, err := found.Matched.Count(ctx)
-	if err != nil {
-		return fmt.Errorf("count what matched: %w", err)
-	}
+	guard.While("count what matched", err)
 	response.TotalMatches = counts.Documents
 	if !r.inTime() {
 		found.Level = max(found.Level, index.LevelAny)
@@ -336,7 +327,6 @@ func (r *run) count(ctx context.Context, response *wire.SearchResponse) error {
 		r.note(wire.NoteEstimated, "too many documents match to count them all: totals and facets are lower bounds")
 	}
 	response.Facets = WireFacets(counts, r.Search.FacetPlace)
-	return nil
 }
 
 // Facets counts the documents that the filters of a request leave: those that browsing lists.

@@ -131,10 +131,9 @@ func (r *run) retrieveByVector(ctx context.Context) {
 		if vector == nil || q.Kind == kindKeyword {
 			continue
 		}
-		searches.Run(func() (err error) {
+		searches.Run(func() {
 			wanted := index.Vector{Model: r.Embedder.Name(), Values: vector}
-			r.near[i], err = r.snapshot.Nearest(ctx, wanted, r.indexQuery(q))
-			return err
+			r.near[i] = guard.Must(r.snapshot.Nearest(ctx, wanted, r.indexQuery(q)))
 		})
 	}
 	r.noteVectors(ctx, errors.Join(asked.err, searches.Wait()))

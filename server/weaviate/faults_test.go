@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"quarry/internal/guard"
 	"quarry/server/documents"
 	"quarry/server/fault"
 	"quarry/server/index"
@@ -369,7 +370,7 @@ func TestFailedCounts(t *testing.T) {
 	}
 	defer s.Close()
 	r := s.(*snapshot).reach(t.Context(), index.Access{Terms: []string{"PUBLIC"}})
-	if n, err := r.CountSurface("walrus"); !errors.Is(err, fault.ErrEngineUnavailable) {
+	if n, err := guard.Result(func() int64 { return r.CountSurface("walrus") }); !errors.Is(err, fault.ErrEngineUnavailable) {
 		t.Errorf("counted %d, %v", n, err)
 	}
 	if len(r.changed) != 1 {

@@ -72,36 +72,30 @@ func (s *snapshot) reach(ctx context.Context, access index.Access) *reach {
 }
 
 // InScope implements lexical.Elsewhere. Changed documents count as Weaviate has them.
-func (r *reach) InScope(filter index.Filter) (int64, error) {
+func (r *reach) InScope(filter index.Filter) int64 {
 	return r.count(all(append([]*pb.Filters{whole()}, variants(&filter, false)[0]...)...))
 }
 
 // Documents implements lexical.Elsewhere.
-func (r *reach) Documents(surface string) (int64, error) { return r.s.Surface(r.ctx, surface) }
+func (r *reach) Documents(surface string) int64 { return guard.Must(r.s.Surface(r.ctx, surface)) }
 
 // Surfaces implements lexical.Elsewhere.
-func (r *reach) Surfaces(prefix string, limit int) ([]lexical.Surface, error) {
-	return r.s.Snapshot.Surfaces(r.ctx, prefix, limit)
+func (r *reach) Surfaces(prefix string, limit int) []lexical.Surface {
+	return guard.Must(r.s.Snapshot.Surfaces(r.ctx, prefix, limit))
 }
 
 // Near implements lexical.Elsewhere.
-func (r *reach) Near(automaton segment.Automaton, yield func(lexical.Surface)) error {
-	words, err := r.s.index.words.read(r.ctx, r.s)
-	if err == nil {
-		segment.Match(automaton, words, func(s lexical.Surface) string { return s.Surface }, yield)
-	}
-	return err
+func (r *reach) Near(automaton segment.Automaton, yield func(lexical.Surface)) {
+	words := r.s.index.words.read(r.ctx, r.s)
+	segment.Match(automaton, words, func(s lexical.Surface) string { return s.Surface }, yield)
 }
 
 // everything reports whether the caller may see all documents.
 func (r *reach) everything() bool { return r.access.All && r.s.hidden == 0 }
 
 // SeesTerm implements lexical.Elsewhere.
-func (r *reach) SeesTerm(terms []string) (bool, error) {
-	counts, err := r.Counts(terms...)
-	if err != nil {
-		return false, err
-	}
+func (r *reach) SeesTerm(terms []string) bool {
+	counts := r.Counts(terms...)
 	var known []string // most words have no compound: Weaviate need not be asked
 	for i, term := range terms {
 		if counts[i].Documents > 0 {
@@ -109,7 +103,7 @@ func (r *reach) SeesTerm(terms []string) (bool, error) {
 		}
 	}
 	if len(known) == 0 || r.everything() {
-		return len(known) > 0, nil
+		return len(known) > 0
 	}
 	return r.sees(propTerms, known, func(d *segment.Reader) bool {
 		return slices.ContainsFunc(known, func(term string) bool { _, ok := d.Term(term); return ok })
@@ -117,26 +111,20 @@ func (r *reach) SeesTerm(terms []string) (bool, error) {
 }
 
 // SeesSurface implements lexical.Elsewhere.
-func (r *reach) SeesSurface(surfaces []string) ([]bool, error) {
+func (r *reach) SeesSurface(surfaces []string) []bool {
 	seen := make([]bool, len(surfaces))
 	has := func(surface string) func(*segment.Reader) bool {
 		return func(d *segment.Reader) bool { _, ok := d.Surface(surface); return ok }
 	}
 	known := make([]bool, len(surfaces))
 	for i, surface := range surfaces {
-		n, err := r.Documents(surface)
-		if err != nil {
-			return nil, err
-		}
-		known[i] = n > 0
+		known[i] = r.Documents(surface) > 0
 	}
 	if r.everything() {
-		return known, nil
+		return known
 	}
 	if len(surfaces) > 1 { // most of many words are in a few documents
-		if _, err := r.sees(propSurfaces, surfaces, func(*segment.Reader) bool { return false }); err != nil {
-			return nil, err
-		}
+		r.sees(propSurfaces, surfaces, func(*segment.Reader) bool { return false })
 	}
 	group, _ := guard.NewGroup(r.ctx)
 	group.SetLimit(seesAtOnce)
@@ -144,133 +132,116 @@ func (r *reach) SeesSurface(surfaces []string) ([]bool, error) {
 		if !known[i] {
 			continue
 		}
-		group.Run(func() (err error) {
-			seen[i], err = r.sees(propSurfaces, []string{surface}, has(surface))
-			return err
-		})
+		group.Run(func() { seen[i] = r.sees(propSurfaces, []string{surface}, has(surface)) })
 	}
-	return seen, group.Wait()
+	guard.Check(group.Wait())
+	return seen
 }
 
 // sees reports whether has is true for a document that the caller may see. It looks at those that were read already, at
 // those that were changed, and then at some that Weaviate finds with one of the values.
-func (r *reach) sees(property string, list []string, has func(*segment.Reader) bool) (bool, error) {
-	if seen, err := r.seesLoaded(has); seen || err != nil {
-		return seen, err
+func (r *reach) sees(property string, list []string, has func(*segment.Reader) bool) bool {
+	if r.seesLoaded(has) {
+		return true
 	}
 	filter := all(append([]*pb.Filters{whole(), rights(r.access)}, anyOf(property, list))...)
 	limit := witnesses
 	if len(list) > 1 {
 		limit = candidates
 	}
-	ids, _, err := r.ask(&pb.SearchRequest{Filters: filter, Limit: uint32(limit)})
-	if err == nil {
-		err = r.load(ids)
-	}
-	if err != nil {
-		return false, err
-	}
+	ids, _ := r.ask(&pb.SearchRequest{Filters: filter, Limit: uint32(limit)})
+	r.load(ids)
 	return r.seesLoaded(has)
 }
 
-func (r *reach) seesLoaded(has func(*segment.Reader) bool) (seen bool, err error) {
+func (r *reach) seesLoaded(has func(*segment.Reader) bool) (seen bool) {
 	r.mutex.Lock()
 	readers := slices.Collect(maps.Values(r.loaded))
 	r.mutex.Unlock()
-	err = segment.Protect(func() string { return "" }, func() { seen = slices.ContainsFunc(readers, has) })
-	return seen, err
+	guard.Check(segment.Protect(func() string { return "" }, func() { seen = slices.ContainsFunc(readers, has) }))
+	return seen
 }
 
 // CountSurface implements lexical.Elsewhere.
-func (r *reach) CountSurface(surface string) (int64, error) {
+func (r *reach) CountSurface(surface string) int64 {
 	if r.everything() {
 		return r.Documents(surface)
 	}
 	filter := all(whole(), rights(r.access), anyOf(propSurfaces, []string{surface}))
-	if err := r.loadChanged(); err != nil {
-		return 0, err
-	}
+	r.loadChanged()
 	if len(r.changed) > 0 {
 		filter = all(filter, not(anyOf(propDocument, r.changed)))
 	}
-	n, err := r.count(filter)
+	n := r.count(filter)
 	for _, id := range r.changed {
-		if d := r.loaded[id]; d != nil && err == nil {
-			err = segment.Protect(d.Name, func() {
+		if d := r.loaded[id]; d != nil {
+			guard.Check(segment.Protect(d.Name, func() {
 				if _, ok := d.Surface(surface); ok {
 					n++
 				}
-			})
+			}))
 		}
 	}
-	return n, err
+	return n
 }
 
 // count returns how many objects a filter admits.
-func (r *reach) count(filter *pb.Filters) (n int64, err error) {
-	reply, err := r.countObjects(&pb.AggregateRequest{Filters: filter})
-	return reply.GetSingleResult().GetObjectsCount(), err
+func (r *reach) count(filter *pb.Filters) int64 {
+	return r.countObjects(&pb.AggregateRequest{Filters: filter}).GetSingleResult().GetObjectsCount()
 }
 
 // ask returns the ids of the documents of objects that a search finds, each once, in its order; full: it may not have
 // found all.
-func (r *reach) ask(request *pb.SearchRequest) (ids []string, full bool, err error) {
+func (r *reach) ask(request *pb.SearchRequest) (ids []string, full bool) {
 	request.Properties = &pb.PropertiesRequest{NonRefProperties: []string{propDocument}}
 	key, err := proto.MarshalOptions{Deterministic: true}.Marshal(request)
-	if err != nil {
-		return nil, false, fmt.Errorf("search Weaviate: %w", err)
-	}
+	guard.While("search Weaviate", err)
 	r.mutex.Lock()
 	had, asked := r.answers[string(key)]
 	r.mutex.Unlock()
 	if asked { // by warm, most often
-		return had.ids, had.full, nil
+		return had.ids, had.full
 	}
-	reply, err := r.search(request)
-	if err != nil {
-		return nil, false, err
-	}
-	known := make(map[string]bool, len(reply.GetResults()))
-	for _, object := range reply.GetResults() {
+	results := r.search(request).GetResults()
+	known := make(map[string]bool, len(results))
+	for _, object := range results {
 		id := unmark(object.GetProperties().GetNonRefProps().GetFields()[propDocument].GetTextValue())
 		if !known[id] {
 			known[id], ids = true, append(ids, id)
 		}
 	}
-	full = len(reply.GetResults()) >= int(request.Limit)
+	full = len(results) >= int(request.Limit)
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	r.answers[string(key)] = found{ids, full}
-	return ids, full, nil
+	return ids, full
 }
 
-func (x *Index) search(ctx context.Context, host int64, request *pb.SearchRequest) (reply *pb.SearchReply, err error) {
+func (x *Index) search(ctx context.Context, host int64, request *pb.SearchRequest) (reply *pb.SearchReply) {
 	limited, cancel := context.WithTimeout(ctx, openWait)
 	defer cancel()
-	if err := x.ensure(limited, request.Collection); err != nil {
-		return nil, explain(ctx, "search Weaviate", err)
+	err := x.ensure(limited, request.Collection)
+	if err == nil {
+		err = x.client.read(ctx, host, func(ctx context.Context, host pb.WeaviateClient) (err error) {
+			reply, err = host.Search(ctx, request)
+			return err
+		})
+		if err != nil && ctx.Err() == nil { // the collection may be gone
+			x.ensured.Clear()
+		}
 	}
-	err = x.client.read(ctx, host, func(ctx context.Context, host pb.WeaviateClient) (err error) {
-		reply, err = host.Search(ctx, request)
-		return err
-	})
-	if err != nil && ctx.Err() == nil { // the collection may be gone
-		x.ensured.Clear()
-	}
-	return reply, explain(ctx, "search Weaviate", err)
+	guard.Check(explain(ctx, "search Weaviate", err))
+	return reply
 }
 
 // loadChanged reads the documents that Weaviate does not have as this snapshot shows them: those that it refused, and
 // those that were changed since the position that it had when the snapshot was opened. It is called when Weaviate has
 // answered.
-func (r *reach) loadChanged() error {
+func (r *reach) loadChanged() {
 	r.mutex.Lock()
 	since := r.since
 	r.mutex.Unlock()
-	ids, err := r.s.index.Unindexed(r.ctx, r.s.index.follower(r.s.class), since, r.s.index.changes+1)
-	if err != nil {
-		return err
-	}
+	ids := guard.Must(r.s.index.Unindexed(r.ctx, r.s.index.follower(r.s.class), since, r.s.index.changes+1))
 	lost := len(ids) > r.s.index.changes
 	ids = slices.Compact(slices.Sorted(slices.Values(ids[:min(len(ids), r.s.index.changes)])))
 	r.mutex.Lock()
@@ -278,11 +249,11 @@ func (r *reach) loadChanged() error {
 		r.changed, r.lost, r.behind = ids, lost, lost || r.s.replicas != nil && !r.s.few(r.s.least())
 	}
 	r.mutex.Unlock()
-	return r.load(ids)
+	r.load(ids)
 }
 
 // load reads and analyses documents, and keeps those that the caller may see.
-func (r *reach) load(ids []string) error {
+func (r *reach) load(ids []string) {
 	r.mutex.Lock()
 	var unknown []string
 	for _, id := range ids {
@@ -292,22 +263,17 @@ func (r *reach) load(ids []string) error {
 	}
 	r.mutex.Unlock()
 	if len(unknown) == 0 {
-		return nil
+		return
 	}
-	readers, err := r.s.analysed(r.ctx, unknown, r.access)
+	readers := r.s.analysed(r.ctx, unknown, r.access)
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	maps.Copy(r.loaded, readers)
-	return err
 }
 
 // analysed returns the segments of documents that access admits.
-func (s *snapshot) analysed(ctx context.Context, ids []string,
-	access index.Access) (map[string]*segment.Reader, error) {
-	versions, err := s.Versions(ctx, ids, access)
-	if err != nil {
-		return nil, err
-	}
+func (s *snapshot) analysed(ctx context.Context, ids []string, access index.Access) map[string]*segment.Reader {
+	versions := guard.Must(s.Versions(ctx, ids, access))
 	readers := make(map[string]*segment.Reader, len(versions))
 	var unknown []string
 	for id, changed := range versions {
@@ -317,56 +283,49 @@ func (s *snapshot) analysed(ctx context.Context, ids []string,
 			unknown = append(unknown, id)
 		}
 	}
-	packed, err := s.Analysed(ctx, unknown)
-	if err != nil {
-		return nil, err
-	}
+	packed := guard.Must(s.Analysed(ctx, unknown))
 	made := make([]*segment.Reader, len(unknown))
 	group, within := guard.NewGroup(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i, id := range unknown {
-		group.Run(func() (err error) {
-			if err = within.Err(); err == nil {
-				made[i], err = s.segment(within, version{id, versions[id]}, packed[id])
-			}
-			return err
+		group.Run(func() {
+			guard.Check(within.Err())
+			made[i] = s.segment(within, version{id, versions[id]}, packed[id])
 		})
 	}
-	err = group.Wait()
+	guard.Check(group.Wait())
 	for i, id := range unknown {
 		if made[i] != nil {
 			readers[id] = made[i]
 		}
 	}
-	return readers, err
+	return readers
 }
 
 // segment returns the segment of a document, which is nil if the document cannot be read. It is made where it is not
 // stored.
-func (s *snapshot) segment(ctx context.Context, v version, packed []byte) (*segment.Reader, error) {
+func (s *snapshot) segment(ctx context.Context, v version, packed []byte) *segment.Reader {
 	reader, err := s.index.Segment(v.id, packed)
 	if err != nil {
-		documents, err := s.Whole(ctx, []string{v.id})
-		if err != nil || len(documents) == 0 {
-			return nil, err
+		documents := guard.Must(s.Whole(ctx, []string{v.id}))
+		if len(documents) == 0 {
+			return nil
 		}
 		data, err := segment.Of(&documents[0])
 		if err != nil {
-			return nil, fmt.Errorf("index document %q: %w", v.id, err)
+			guard.Abort(fmt.Errorf("index document %q: %w", v.id, err))
 		}
-		if reader, err = segment.Open(v.id, data); err != nil {
-			return nil, err
-		}
+		reader = guard.Must(segment.Open(v.id, data))
 	}
 	s.index.analysed.Add(v, reader)
-	return reader, nil
+	return reader
 }
 
 // warm reads the candidates for the words as they were typed: most often they are what is wanted, and show which words
 // the caller may see.
-func (r *reach) warm(query *index.Query) error {
+func (r *reach) warm(query *index.Query) {
 	if query.Text == "" && len(query.Phrases) == 0 {
-		return nil
+		return
 	}
 	var terms []string
 	analyser := analysis.New()
@@ -377,14 +336,10 @@ func (r *reach) warm(query *index.Query) error {
 			}
 		}
 	}
-	if len(terms) == 0 {
-		return nil
+	if len(terms) > 0 {
+		ids, _ := r.ask(bm25(terms, variants(&query.Filter, false)[0], candidates))
+		r.load(ids)
 	}
-	ids, _, err := r.ask(bm25(terms, variants(&query.Filter, false)[0], candidates))
-	if err == nil {
-		err = r.load(ids)
-	}
-	return err
 }
 
 // bm25 is a search for passages with any of some terms.
@@ -396,10 +351,8 @@ func bm25(terms []string, filter []*pb.Filters, limit int) *pb.SearchRequest {
 }
 
 // parts returns the segments of the documents that the caller may see.
-func (r *reach) parts(ids []string) ([]lexical.Part, error) {
-	if err := r.load(ids); err != nil {
-		return nil, err
-	}
+func (r *reach) parts(ids []string) []lexical.Part {
+	r.load(ids)
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	parts := make([]lexical.Part, 0, len(ids))
@@ -408,7 +361,7 @@ func (r *reach) parts(ids []string) ([]lexical.Part, error) {
 			parts = append(parts, lexical.Part{Segment: reader})
 		}
 	}
-	return parts, nil
+	return parts
 }
 
 // vocabulary is the surfaces that misspelt words are compared with.
@@ -420,16 +373,13 @@ type vocabulary struct {
 
 // read returns the vocabulary of a snapshot. Reading a large one takes long, so that it is not read again for each
 // change.
-func (v *vocabulary) read(ctx context.Context, s *snapshot) ([]lexical.Surface, error) {
+func (v *vocabulary) read(ctx context.Context, s *snapshot) []lexical.Surface {
 	const small = 50_000
 	v.mutex.Lock()
 	defer v.mutex.Unlock()
 	if v.known != nil && (v.version == s.Version() || len(v.known) > small) {
-		return v.known, nil
+		return v.known
 	}
-	all, err := s.Vocabulary(ctx, maxVocabulary)
-	if err == nil {
-		v.known, v.version = all, s.Version()
-	}
-	return all, err
+	v.known, v.version = guard.Must(s.Vocabulary(ctx, maxVocabulary)), s.Version()
+	return v.known
 }

@@ -247,7 +247,7 @@ const (
 
 // aggregate counts the documents that a filter admits in Weaviate, where they are too many to be read. Those that
 // changed since are left to the caller: the people who may see them may have changed, too.
-func (r *reach) aggregate(filter *index.Filter, more ...*pb.Filters) (counts index.Counts, err error) {
+func (r *reach) aggregate(filter *index.Filter, more ...*pb.Filters) (counts index.Counts) {
 	more = append(slices.Clip(more), r.without()...)
 	parts := filterOf(filter)
 	without := func(left field.ID) *pb.Filters {
@@ -255,25 +255,16 @@ func (r *reach) aggregate(filter *index.Filter, more ...*pb.Filters) (counts ind
 	}
 	var months []index.ValueCount
 	group, _ := guard.NewGroup(r.ctx)
-	group.Run(func() error {
-		n, err := r.count(without(-1))
-		counts.Documents = int(n)
-		return err
-	})
+	group.Run(func() { counts.Documents = int(r.count(without(-1))) })
 	countInto := func(id field.ID, property string, list *[]index.ValueCount) {
-		group.Run(func() (err error) {
-			*list, err = r.groups(property, without(id))
-			return err
-		})
+		group.Run(func() { *list = r.groups(property, without(id)) })
 	}
 	for id := range field.N {
 		column := index.ColumnOf(id)
 		countInto(id, cmp.Or(column.Counted, column.Property), &counts.Values[id])
 	}
 	countInto(fieldTime, propMonth, &months)
-	if err := group.Wait(); err != nil {
-		return index.Counts{}, err
-	}
+	guard.Check(group.Wait())
 	for i, tag := range counts.Values[field.Tag] {
 		counts.Values[field.Tag][i].Value = pairOf(tag.Value)
 	}
@@ -285,7 +276,7 @@ func (r *reach) aggregate(filter *index.Filter, more ...*pb.Filters) (counts ind
 		}
 	}
 	slices.SortFunc(counts.Months, func(a, b index.ValueCount) int { return cmp.Compare(a.Value, b.Value) })
-	return counts, nil
+	return counts
 }
 
 // sum returns the counts of two sets of documents that have none in common.
@@ -319,9 +310,9 @@ func mostFirst(a, b index.ValueCount) int {
 }
 
 // groups counts the values of a property.
-func (r *reach) groups(property string, filter *pb.Filters) (list []index.ValueCount, err error) {
+func (r *reach) groups(property string, filter *pb.Filters) (list []index.ValueCount) {
 	limit := uint32(maxGroups)
-	reply, err := r.countObjects(&pb.AggregateRequest{Filters: filter, Limit: &limit,
+	reply := r.countObjects(&pb.AggregateRequest{Filters: filter, Limit: &limit,
 		GroupBy: &pb.AggregateRequest_GroupBy{Collection: r.s.class, Property: property}})
 	for _, g := range reply.GetGroupedResults().GetGroups() {
 		value := unmark(g.GetGroupedBy().GetText())
@@ -330,15 +321,16 @@ func (r *reach) groups(property string, filter *pb.Filters) (list []index.ValueC
 		}
 	}
 	slices.SortFunc(list, mostFirst)
-	return list, err
+	return list
 }
 
-func (r *reach) countObjects(request *pb.AggregateRequest) (reply *pb.AggregateReply, err error) {
+func (r *reach) countObjects(request *pb.AggregateRequest) (reply *pb.AggregateReply) {
 	request.Collection, request.Tenant, request.ObjectsCount = r.s.class, r.s.index.tenant, true
 	client := r.s.index.client
-	err = client.read(r.ctx, client.searches.Add(1), func(ctx context.Context, host pb.WeaviateClient) (err error) {
+	err := client.read(r.ctx, client.searches.Add(1), func(ctx context.Context, host pb.WeaviateClient) (err error) {
 		reply, err = host.Aggregate(ctx, request)
 		return err
 	})
-	return reply, explain(r.ctx, "count in Weaviate", err)
+	guard.Check(explain(r.ctx, "count in Weaviate", err))
+	return reply
 }

@@ -11,6 +11,7 @@ import (
 
 	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
 
+	"quarry/internal/guard"
 	"quarry/server/documents"
 	"quarry/server/index"
 	"quarry/server/index/analysis"
@@ -54,26 +55,21 @@ func (x *Index) release() {
 }
 
 // catchUp applies all changes, unless another process does.
-func (x *Index) catchUp(ctx context.Context) error {
+func (x *Index) catchUp(ctx context.Context) (err error) {
+	defer guard.End(&err)
 	replicas := true
-	for first := true; ; first = false {
+	for first, done := true, false; !done; first = false {
 		replicas = !replicas // neither waits for the other
-		now, err := x.State(ctx)
-		if err != nil {
-			return err
+		model := guard.Must(x.State(ctx)).Model
+		f := &filling{x, ctx, className(model), model}
+		guard.Check(x.ensure(ctx, f.class))
+		if !f.leased() {
+			return nil
 		}
-		f := &filling{x, ctx, className(now.Model), now.Model}
-		if err := x.ensure(ctx, f.class); err != nil {
-			return err
-		}
-		if ok, err := f.leased(); err != nil || !ok {
-			return err
-		}
-		done, err := f.step(replicas)
-		if err = errors.Join(err, f.others(first && done && err == nil)); err != nil || done {
-			return err
-		}
+		err := guard.Ended(func() { done = f.step(replicas) })
+		guard.Check(errors.Join(err, guard.Ended(func() { f.others(first && done && err == nil) })))
 	}
+	return nil
 }
 
 // filling applies changes to a collection.
@@ -84,59 +80,47 @@ type filling struct {
 }
 
 // leased makes this process the one that fills the collection, unless another one is.
-func (f *filling) leased() (bool, error) {
-	return f.Lease(f.ctx, f.follower(f.class), f.holder, time.Now().Add(leaseTime))
+func (f *filling) leased() bool {
+	return guard.Must(f.Lease(f.ctx, f.follower(f.class), f.holder, time.Now().Add(leaseTime)))
 }
 
 // others keeps the collection that is searched up to date until this one, that of the current model, has everything,
 // and then removes it.
-func (f *filling) others(complete bool) error {
-	shown, err := f.Store.Snapshot(f.ctx)
-	if err != nil {
-		return err
-	}
-	found, err := f.collections(f.ctx, shown)
+func (f *filling) others(complete bool) {
+	shown := guard.Must(f.Store.Snapshot(f.ctx))
+	defer shown.Close()
+	found := f.collections(f.ctx, shown)
 	complete = complete && found[f.class] == shown.State.Generation
 	shown.Close()
 	for class := range found {
-		switch {
-		case err != nil || class == f.class:
+		switch other := (&filling{Index: f.Index, ctx: f.ctx, class: class}); {
+		case class == f.class:
 		case complete:
 			f.ensured.Delete(class)
-			err = f.client.removeTenant(f.ctx, class, f.tenant)
-			if err == nil {
-				err = f.client.removeEmpty(f.ctx, class)
-			}
-			if err == nil {
-				err = f.Forget(f.ctx, f.follower(class))
-			}
-		case usable(class):
-			other := &filling{Index: f.Index, ctx: f.ctx, class: class}
-			var ok bool
-			if ok, err = other.leased(); ok {
-				_, err = other.step(false)
-			}
+			guard.Check(f.client.removeTenant(f.ctx, class, f.tenant))
+			guard.Check(f.client.removeEmpty(f.ctx, class))
+			guard.Check(f.Forget(f.ctx, f.follower(class)))
+		case usable(class) && other.leased():
+			other.step(false)
 		}
 	}
-	return err
 }
 
 // collections returns how far the collections are that have the library.
-func (x *Index) collections(ctx context.Context, shown *documents.Snapshot) (map[string]int64, error) {
-	followers, err := shown.Followers(ctx, "weaviate/")
+func (x *Index) collections(ctx context.Context, shown *documents.Snapshot) map[string]int64 {
 	found := map[string]int64{}
-	for name, position := range followers {
+	for name, position := range guard.Must(shown.Followers(ctx, "weaviate/")) {
 		if class, tenant, _ := strings.Cut(name, "/"); tenant == x.tenant {
 			found[class] = position
 		}
 	}
-	return found, err
+	return found
 }
 
 // searched returns the collection that has the most changes, and how far it is: that of the current model, or, as long
 // as it is being filled, of the model before.
-func (x *Index) searched(ctx context.Context, shown *documents.Snapshot) (class string, position int64, err error) {
-	found, err := x.collections(ctx, shown)
+func (x *Index) searched(ctx context.Context, shown *documents.Snapshot) (class string, position int64) {
+	found := x.collections(ctx, shown)
 	class = className(shown.State.Model)
 	position = found[class]
 	for other, at := range found {
@@ -144,7 +128,7 @@ func (x *Index) searched(ctx context.Context, shown *documents.Snapshot) (class 
 			class, position = other, at
 		}
 	}
-	return class, position, err
+	return class, position
 }
 
 // follower is the name of the position in the log of a collection.
@@ -152,57 +136,39 @@ func (x *Index) follower(class string) string { return "weaviate/" + class + "/"
 
 // step applies some changes: those that Weaviate lacks, or those that one of its replicas lacks, which come first if
 // wanted.
-func (f *filling) step(first bool) (done bool, err error) {
-	shown, err := f.Store.Snapshot(f.ctx)
-	if err != nil {
-		return false, err
-	}
+func (f *filling) step(first bool) (done bool) {
+	shown := guard.Must(f.Store.Snapshot(f.ctx))
 	defer shown.Close()
 	name := f.follower(f.class)
-	followers, err := shown.Followers(f.ctx, name)
-	if err != nil {
-		return false, err
-	}
-	position := followers[""]
-	replicas, err := shown.Followers(f.ctx, name+"/")
-	if err != nil {
-		return false, err
-	}
+	position := guard.Must(shown.Followers(f.ctx, name))[""]
+	replicas := guard.Must(shown.Followers(f.ctx, name+"/"))
 	from, current := position, position == shown.State.Generation
 	if first || current {
-		if from, err = f.lacking(position, replicas); err != nil || current && from == position {
-			return true, err
+		if from = f.lacking(position, replicas); current && from == position {
+			return true
 		}
 	}
 	whole, _ := f.whole.Load(f.class)
-	changes, err := shown.Changes(f.ctx, from, whole == from, followAtOnce)
-	if err != nil {
-		return false, err
-	}
+	changes := guard.Must(shown.Changes(f.ctx, from, whole == from, followAtOnce))
 	shown.Close()
-	written, refused, err := f.write(&changes)
-	if err != nil {
-		return false, explain(f.ctx, "index the documents in Weaviate", err)
-	}
-	nodes, err := written.proven()
-	if err != nil {
-		return false, err
-	}
-	nodes = slices.DeleteFunc(nodes,
+	var written *writer
+	var refused []index.Unindexed
+	err := guard.Ended(func() { written, refused = f.write(&changes) })
+	guard.Check(explain(f.ctx, "index the documents in Weaviate", err))
+	nodes := slices.DeleteFunc(written.proven(),
 		func(node string) bool { return replicas[node] < from || replicas[node] >= changes.Last })
 	ok, err := f.Advance(f.ctx, name, f.holder, &changes, refused, nodes, time.Now().Add(leaseTime))
 	if changes.Left == 0 {
 		f.whole.Store(f.class, changes.Last)
 	}
-	return !ok || changes.Last <= position && len(nodes) == 0, err
+	guard.Check(err)
+	return !ok || changes.Last <= position && len(nodes) == 0
 }
 
 // apply makes the objects what they are after some changes, and returns documents that Weaviate does not take. Applying
 // changes twice changes nothing.
-func (w *writer) apply(changes *documents.Changes) ([]index.Unindexed, error) {
-	if err := w.remove(changes.Removed); err != nil {
-		return nil, err
-	}
+func (w *writer) apply(changes *documents.Changes) []index.Unindexed {
+	w.remove(changes.Removed)
 	var older []string // documents that may have had passages before which they have no more
 	oldest := int64(1) << 62
 	send, analyser := batch{writer: w}, analysis.New()
@@ -211,44 +177,38 @@ func (w *writer) apply(changes *documents.Changes) ([]index.Unindexed, error) {
 		if !put.New {
 			older, oldest = append(older, put.ID), min(oldest, put.Changed)
 		}
-		vectors, err := w.vectors(w.ctx, w.model, &put.Document)
-		if err != nil {
-			return nil, err
-		}
-		made, err := w.objects(put, analyser, vectors)
+		vectors := w.vectors(w.ctx, w.model, &put.Document)
+		made, err := guard.Result(func() []*pb.BatchObject { return w.objects(put, analyser, vectors) })
 		if err != nil {
 			send.refuse(put.ID, err.Error())
 		}
 		for _, o := range made {
-			if err := send.add(put.ID, o); err != nil {
-				return nil, err
-			}
+			send.add(put.ID, o)
 		}
 	}
-	if err := send.flush(); err != nil {
-		return nil, err
-	}
-	return send.refused, w.remove(older, number(propVersion, pb.Filters_OPERATOR_LESS_THAN, oldest))
+	send.flush()
+	w.remove(older, number(propVersion, pb.Filters_OPERATOR_LESS_THAN, oldest))
+	return send.refused
 }
 
 // vectors returns the vectors of the passages of a document, by number.
-func (x *Index) vectors(ctx context.Context, model string, d *index.Document) ([][]float32, error) {
+func (x *Index) vectors(ctx context.Context, model string, d *index.Document) [][]float32 {
 	if model == "" || len(d.Chunks) == 0 {
-		return make([][]float32, len(d.Chunks)), nil
+		return make([][]float32, len(d.Chunks))
 	}
 	texts := make([]string, len(d.Chunks))
 	for i := range d.Chunks {
 		texts[i] = documents.EmbeddedText(d, i)
 	}
-	return x.Embeddings(ctx, model, texts)
+	return guard.Must(x.Embeddings(ctx, model, texts))
 }
 
 // remove deletes the objects of documents that filters admit. gRPC deletes with the time of the call, so that no
 // replica that was away brings them back.
-func (w *writer) remove(ids []string, filters ...*pb.Filters) error {
+func (w *writer) remove(ids []string, filters ...*pb.Filters) {
 	for some := range slices.Chunk(ids, batchObjects) {
 		for more := true; more; {
-			err := w.try(w.patience, func(ctx context.Context) error {
+			guard.Check(w.try(w.patience, func(ctx context.Context) error {
 				var reply *pb.BatchDeleteReply
 				err := w.client.onLast(func(host int64) (err error) {
 					reply, err = w.client.grpc(host).BatchDelete(ctx,
@@ -264,11 +224,7 @@ func (w *writer) remove(ids []string, filters ...*pb.Filters) error {
 						fmt.Sprintf("%d objects were not deleted", reply.GetFailed())}
 				}
 				return nil
-			})
-			if err != nil {
-				return err
-			}
+			}))
 		}
 	}
-	return nil
 }

@@ -136,14 +136,15 @@ func (x *Index) await(ctx context.Context) {
 }
 
 // Settle implements index.Follower.
-func (x *Index) Settle(ctx context.Context, report func(done, total int)) error {
-	now, err := x.State(ctx)
-	for first := int64(-1); err == nil && !x.ReadOnly(); {
+func (x *Index) Settle(ctx context.Context, report func(done, total int)) (err error) {
+	defer guard.End(&err)
+	now := guard.Must(x.State(ctx))
+	for first := int64(-1); !x.ReadOnly(); {
 		next := x.following.Next()
 		x.following.Wake()
-		position, err := x.position(ctx)
-		if err != nil || position >= now.Generation {
-			return err
+		position := x.position(ctx)
+		if position >= now.Generation {
+			return nil
 		}
 		if first < 0 || position < first {
 			first = position
@@ -155,16 +156,12 @@ func (x *Index) Settle(ctx context.Context, report func(done, total int)) error 
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-next:
-			if failure := x.following.Failure(); failure != nil {
-				return failure
-			}
+			guard.Check(x.following.Failure())
 		case <-time.After(settleLook): // another process may be the one that follows
 		}
-		if err := guard.Sleep(ctx, settlePause); err != nil {
-			return err
-		}
+		guard.Check(guard.Sleep(ctx, settlePause))
 	}
-	return err
+	return nil
 }
 
 // Problem implements index.Follower: the hosts that are not available, or why documents are not indexed.
@@ -175,11 +172,10 @@ func (x *Index) Problem(ctx context.Context) string {
 	problems := make([]string, len(hosts))
 	group, _ := guard.NewGroup(limited)
 	for i, host := range hosts {
-		group.Run(func() error {
+		group.Run(func() {
 			if err := x.client.once(limited, host, http.MethodGet, "/v1/.well-known/ready", nil, nil); err != nil {
 				problems[i] = explain(ctx, host, err).Error()
 			}
-			return nil
 		})
 	}
 	_ = group.Wait()
@@ -191,14 +187,11 @@ func (x *Index) Problem(ctx context.Context) string {
 }
 
 // position returns how far the collection is that is searched.
-func (x *Index) position(ctx context.Context) (int64, error) {
-	shown, err := x.Store.Snapshot(ctx)
-	if err != nil {
-		return 0, err
-	}
+func (x *Index) position(ctx context.Context) int64 {
+	shown := guard.Must(x.Store.Snapshot(ctx))
 	defer shown.Close()
-	_, position, err := x.searched(ctx, shown)
-	return position, err
+	_, position := x.searched(ctx, shown)
+	return position
 }
 
 // Check implements index.Index: it checks the database. What Weaviate has is candidates, and is checked with each

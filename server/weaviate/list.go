@@ -91,42 +91,33 @@ func (p page) of(q *question) (ids []string, before int, complete bool) {
 }
 
 // Fetch implements lexical.Elsewhere.
-func (r *reach) Fetch(wanted lexical.Wanted) (parts []lexical.Part, before int, err error) {
+func (r *reach) Fetch(wanted lexical.Wanted) (parts []lexical.Part, before int) {
 	return r.fetch(r.listing(&wanted))
 }
 
-func (r *reach) fetch(l listing) (parts []lexical.Part, before int, err error) {
+func (r *reach) fetch(l listing) (parts []lexical.Part, before int) {
 	questions := r.questions(&l)
 	r.total = 0
 	group, _ := guard.NewGroup(r.ctx)
 	group.SetLimit(seesAtOnce)
 	for i := range questions {
-		group.Run(func() (err error) {
-			questions[i].ids, questions[i].full, err = r.ask(questions[i].SearchRequest)
-			return err
-		})
+		group.Run(func() { questions[i].ids, questions[i].full = r.ask(questions[i].SearchRequest) })
 	}
 	if l.Count && l.List == nil && l.exact {
-		group.Run(func() (err error) {
-			r.total, err = r.count(
+		group.Run(func() {
+			r.total = r.count(
 				all(slices.Concat([]*pb.Filters{whole()}, variants(&l.Filter, false)[0], l.filter, r.without())...))
-			return err
 		})
 	}
-	if err := group.Wait(); err != nil {
-		return nil, 0, err
-	}
+	guard.Check(group.Wait())
 	ids, before := r.needed(&l, questions)
-	if err := r.loadChanged(); err != nil {
-		return nil, 0, err
-	}
+	r.loadChanged()
 	ids = slices.Compact(slices.Sorted(slices.Values(append(ids, r.changed...))))
 	r.fetched = make(map[string]bool, len(ids))
 	for _, id := range ids {
 		r.fetched[id] = true
 	}
-	parts, err = r.parts(ids)
-	return parts, before, err
+	return r.parts(ids), before
 }
 
 // needed returns the documents that are read of those that were found, and how many of a list come before them.
@@ -256,7 +247,7 @@ func places(d *index.Document) (newest, oldest float64) {
 }
 
 // listRest adds the documents of a list by score that were no candidates: the newest first.
-func (s *snapshot) listRest(ctx context.Context, r *reach, query index.Query, result *index.Result) error {
+func (s *snapshot) listRest(ctx context.Context, r *reach, query index.Query, result *index.Result) {
 	list := &index.List{Documents: query.List.Documents - len(result.Hits), Order: index.Newest,
 		Folds: map[string]string{}}
 	if len(result.Hits) == 0 {
@@ -276,10 +267,9 @@ func (s *snapshot) listRest(ctx context.Context, r *reach, query index.Query, re
 	query.Filter.NoDocuments = append(slices.Clip(query.Filter.NoDocuments), slices.Sorted(maps.Keys(r.fetched))...)
 	further := s.reach(ctx, query.Filter.Access)
 	further.loaded, further.changed, further.since, further.behind = r.loaded, r.changed, r.since, r.behind
-	rest, err := further.searcher().Search(ctx, query)
+	rest := guard.Must(further.searcher().Search(ctx, query))
 	if len(result.Hits) == 0 {
 		result.Before += rest.Before
 	}
 	result.Hits = append(result.Hits, rest.Hits...)
-	return err
 }

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"quarry/client/field"
+	"quarry/internal/guard"
 	"quarry/internal/text"
 	"quarry/server/documents"
 	"quarry/server/index"
@@ -108,7 +109,7 @@ func fields(list []string) []string {
 
 // object makes the object of a passage, or of a whole document, of its properties: lists of texts, and others. Storing
 // it again replaces it.
-func (f *filling) object(document string, ordinal int, values map[string]any) (*pb.BatchObject, error) {
+func (f *filling) object(document string, ordinal int, values map[string]any) *pb.BatchObject {
 	scalars, made := map[string]any{propOrdinal: ordinal}, &pb.BatchObject_Properties{}
 	for name, value := range values {
 		switch list, isList := value.([]string); {
@@ -122,16 +123,15 @@ func (f *filling) object(document string, ordinal int, values map[string]any) (*
 		}
 	}
 	var err error
-	if made.NonRefProperties, err = structpb.NewStruct(scalars); err != nil {
-		return nil, fmt.Errorf("write to Weaviate: %w", err)
-	}
+	made.NonRefProperties, err = structpb.NewStruct(scalars)
+	guard.While("write to Weaviate", err)
 	id := uuid.NewSHA1(space(), fmt.Appendf(nil, "%s|%s|%d", f.tenant, document, ordinal))
-	return &pb.BatchObject{Uuid: id.String(), Collection: f.class, Tenant: f.tenant, Properties: made}, nil
+	return &pb.BatchObject{Uuid: id.String(), Collection: f.class, Tenant: f.tenant, Properties: made}
 }
 
 // objects makes the objects of a document: itself and its passages, of which each has a vector; empty: it has none.
 func (f *filling) objects(put *documents.Put, analyser *analysis.Analyser,
-	vectors [][]float32) ([]*pb.BatchObject, error) {
+	vectors [][]float32) []*pb.BatchObject {
 	d := &put.Document
 	words := segment.DeltaOf(*d)
 	var terms, titled, surfaces []string
@@ -148,27 +148,20 @@ func (f *filling) objects(put *documents.Put, analyser *analysis.Analyser,
 	whole[propSize], whole[propPassages] = len(d.Title), len(d.Chunks)
 	whole[propNewest], whole[propOldest] = places(d)
 	whole[propTerms], whole[propTitled], whole[propSurfaces] = fields(terms), fields(titled), fields(surfaces)
-	first, err := f.object(d.ID, wholeDocument, whole)
-	if err != nil {
-		return nil, err
-	}
-	all := []*pb.BatchObject{first}
+	all := []*pb.BatchObject{f.object(d.ID, wholeDocument, whole)}
 	title := searchText(analyser, analysis.LanguageOf(d.Language), d.TitleField())
 	for i := range d.Chunks {
 		l := analysis.LanguageOf(language.OfChunk(d.Chunks[i].Text, d.Language, len(d.Chunks)))
 		v := metadata(d, put.Changed)
 		v[propText] = strings.Join([]string{strings.Repeat(title+" ", titleCopies),
 			searchText(analyser, l, d.HeadingsField(i)), searchText(analyser, l, []string{d.Chunks[i].Text})}, " ")
-		o, err := f.object(d.ID, i, v)
-		if err != nil {
-			return nil, err
-		}
+		o := f.object(d.ID, i, v)
 		if len(vectors[i]) > 0 {
 			o.VectorBytes = documents.AppendVector(nil, vectors[i])
 		}
 		all = append(all, o)
 	}
-	return all, nil
+	return all
 }
 
 // searchText returns the terms of texts in a language, which Weaviate splits at white space.
@@ -210,7 +203,7 @@ type queued struct {
 	document string
 }
 
-func (b *batch) add(document string, o *pb.BatchObject) error {
+func (b *batch) add(document string, o *pb.BatchObject) {
 	b.queued = append(b.queued, queued{o, document})
 	b.bytes += len(o.VectorBytes) + len(o.Properties.NonRefProperties.Fields[propText].GetStringValue())
 	for _, list := range o.Properties.TextArrayProperties {
@@ -218,25 +211,25 @@ func (b *batch) add(document string, o *pb.BatchObject) error {
 			b.bytes += len(value) + 2
 		}
 	}
-	if len(b.queued) < batchObjects && b.bytes < batchBytes {
-		return nil
+	if len(b.queued) >= batchObjects || b.bytes >= batchBytes {
+		b.flush()
 	}
-	return b.flush()
 }
 
-func (b *batch) flush() error {
+func (b *batch) flush() {
 	list := b.queued
 	b.queued, b.bytes = nil, 0
-	return b.send(list)
+	b.send(list)
 }
 
 // send stores objects; storing one twice changes nothing. An object that Weaviate does not take, while it takes another
 // one, is refused: its document is set aside, so that those behind it are indexed.
-func (b *batch) send(list []queued) error {
+func (b *batch) send(list []queued) {
 	for attempt := 1; len(list) > 0; attempt++ {
 		failed, err := b.store(list)
 		if b.ctx.Err() != nil || err == nil && len(failed) == 0 {
-			return err
+			guard.Check(err)
+			return
 		}
 		patience := b.patience
 		if err != nil { // that was patient
@@ -244,13 +237,12 @@ func (b *batch) send(list []queued) error {
 		}
 		switch away := b.probe(patience); {
 		case away != nil:
-			return cmp.Or(err, away)
+			guard.Abort(cmp.Or(err, away))
 		case err != nil && len(list) > 1:
 			half := len(list) / 2
-			if err := b.send(list[:half]); err != nil {
-				return err
-			}
-			return b.send(list[half:])
+			b.send(list[:half])
+			b.send(list[half:])
+			return
 		case err != nil:
 			failed = map[int]string{0: err.Error()}
 			fallthrough
@@ -258,7 +250,7 @@ func (b *batch) send(list []queued) error {
 			for i, reason := range failed {
 				b.refuse(list[i].document, reason)
 			}
-			return nil
+			return
 		}
 		var again []queued
 		for _, i := range slices.Sorted(maps.Keys(failed)) {
@@ -266,7 +258,6 @@ func (b *batch) send(list []queued) error {
 		}
 		list = again
 	}
-	return nil
 }
 
 // refuse sets a document aside.
@@ -279,10 +270,7 @@ func (b *batch) refuse(document, reason string) {
 
 // probe stores an object of no document, which searches do not find. It fails if nothing can be stored.
 func (b *batch) probe(patience time.Duration) error {
-	o, err := b.object("", probeObject, map[string]any{propDocument: mark(""), propHidden: true})
-	if err != nil {
-		return err
-	}
+	o := b.object("", probeObject, map[string]any{propDocument: mark(""), propHidden: true})
 	return b.try(patience, func(ctx context.Context) error {
 		failed, err := b.put(ctx, []*pb.BatchObject{o})
 		if err == nil && len(failed) > 0 {

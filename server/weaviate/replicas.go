@@ -39,18 +39,18 @@ func (x *Index) replicated() bool { return x.client.cluster.Replication > 1 }
 func (x *Index) sure() bool { return time.Since(time.Unix(0, x.unsure.Load())) > lateWrites }
 
 // write applies changes on all replicas that run, or, if one of them fails, on most.
-func (f *filling) write(changes *documents.Changes) (*writer, []index.Unindexed, error) {
+func (f *filling) write(changes *documents.Changes) (w *writer, refused []index.Unindexed) {
 	if f.replicated() && f.sure() {
-		w := &writer{filling: f, level: pb.ConsistencyLevel_CONSISTENCY_LEVEL_ALL}
-		refused, err := w.apply(changes)
-		if err == nil || f.ctx.Err() != nil {
-			return w, refused, err
+		w = &writer{filling: f, level: pb.ConsistencyLevel_CONSISTENCY_LEVEL_ALL}
+		err := guard.Ended(func() { refused = w.apply(changes) })
+		if err == nil {
+			return w, refused
 		}
+		guard.Check(f.ctx.Err())
 		f.Log.Warn("not all replicas of Weaviate can be written", "error", err)
 	}
-	w := &writer{filling: f, level: pb.ConsistencyLevel_CONSISTENCY_LEVEL_QUORUM, patience: f.client.patience}
-	refused, err := w.apply(changes)
-	return w, refused, err
+	w = &writer{filling: f, level: pb.ConsistencyLevel_CONSISTENCY_LEVEL_QUORUM, patience: f.client.patience}
+	return w, w.apply(changes)
 }
 
 // writer changes the objects of a collection.
@@ -79,32 +79,31 @@ func (w *writer) try(patience time.Duration, call func(context.Context) error) e
 }
 
 // live returns the nodes that run and have a replica.
-func (f *filling) live() (names []string, err error) {
+func (f *filling) live() (names []string) {
 	var answer struct {
 		Nodes []struct {
 			Name   string     `json:"name"`
 			Shards []struct{} `json:"shards"`
 		} `json:"nodes"`
 	}
-	err = f.client.rest(f.ctx, http.MethodGet, "/v1/nodes/"+f.class+"?output=verbose&shardName="+f.tenant, nil, &answer)
+	path := "/v1/nodes/" + f.class + "?output=verbose&shardName=" + f.tenant
+	err := f.client.rest(f.ctx, http.MethodGet, path, nil, &answer)
+	guard.Check(explain(f.ctx, "look for the replicas in Weaviate", err))
 	for _, node := range answer.Nodes {
 		if len(node.Shards) > 0 {
 			names = append(names, node.Name)
 		}
 	}
-	return names, explain(f.ctx, "look for the replicas in Weaviate", err)
+	return names
 }
 
 // proven returns the nodes that have all that was written. Each call goes to all replicas that the node knows which
 // coordinates it, as a whole, so that one object of each call proves the others.
-func (w *writer) proven() (nodes []string, err error) {
+func (w *writer) proven() (nodes []string) {
 	if w.level != pb.ConsistencyLevel_CONSISTENCY_LEVEL_ALL {
-		return nil, nil
+		return nil
 	}
-	live, err := w.live()
-	if err != nil {
-		return nil, err
-	}
+	live := w.live()
 	ctx, cancel := context.WithTimeout(w.ctx, probeTime)
 	defer cancel()
 	var group sync.WaitGroup
@@ -118,7 +117,7 @@ func (w *writer) proven() (nodes []string, err error) {
 			nodes = append(nodes, node)
 		}
 	}
-	return nodes, nil
+	return nodes
 }
 
 // isOn reports whether a node has all that was written.
@@ -140,16 +139,15 @@ func (w *writer) isOn(ctx context.Context, node string) bool {
 }
 
 // lacking returns the position from which on a replica that runs lacks changes; position if none does.
-func (f *filling) lacking(position int64, replicas map[string]int64) (int64, error) {
+func (f *filling) lacking(position int64, replicas map[string]int64) int64 {
 	if !f.replicated() || !f.sure() || f.even(position, replicas) {
-		return position, nil
+		return position
 	}
-	live, err := f.live()
 	from := position
-	for _, node := range live {
+	for _, node := range f.live() {
 		from = min(from, replicas[node])
 	}
-	return from, err
+	return from
 }
 
 // even reports whether all replicas have the changes up to a position.
@@ -168,7 +166,7 @@ func (s *snapshot) few(since int64) bool { return s.State.Generation-since <= in
 
 // search asks Weaviate, and reads what the replica lacks that answers; where one of them lacks many changes, one that
 // lacks few is preferred.
-func (r *reach) search(request *pb.SearchRequest) (reply *pb.SearchReply, err error) {
+func (r *reach) search(request *pb.SearchRequest) (reply *pb.SearchReply) {
 	s, one, least := r.s, pb.ConsistencyLevel_CONSISTENCY_LEVEL_ONE, r.s.least()
 	request.Collection, request.Tenant, request.ConsistencyLevel, request.Uses_127Api = s.class,
 		s.index.tenant, &one, true
@@ -181,10 +179,7 @@ func (r *reach) search(request *pb.SearchRequest) (reply *pb.SearchReply, err er
 		request.Metadata.QueryProfile = true // names the node
 	}
 	for attempt := range int64(attempts) {
-		if reply, err = s.index.search(r.ctx, r.host+attempt, request); err != nil {
-			return nil, err
-		}
-		if isUneven {
+		if reply = s.index.search(r.ctx, r.host+attempt, request); isUneven {
 			since = s.answered(reply)
 		}
 		if s.few(since) || !slices.ContainsFunc(slices.Collect(maps.Values(s.replicas)), s.few) {
@@ -192,9 +187,9 @@ func (r *reach) search(request *pb.SearchRequest) (reply *pb.SearchReply, err er
 		}
 	}
 	if r.lower(since) {
-		err = r.loadChanged()
+		r.loadChanged()
 	}
-	return reply, err
+	return reply
 }
 
 // answered returns the position up to which the replicas have the changes that answered.

@@ -7,6 +7,7 @@ import (
 
 	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
 
+	"quarry/internal/guard"
 	"quarry/server/documents"
 	"quarry/server/index"
 	"quarry/server/index/lexical"
@@ -35,18 +36,18 @@ func (x *Index) Snapshot(ctx context.Context) (_ index.Snapshot, err error) {
 		return nil, err
 	}
 	s := &snapshot{Snapshot: inner, index: x}
-	if s.stats, s.hidden, err = inner.Words(ctx); err == nil {
-		s.class, s.position, err = x.searched(ctx, inner)
-	}
-	if err == nil {
-		s.replicas, err = inner.Followers(ctx, x.follower(s.class)+"/")
+	if err := guard.Ended(func() {
+		var err error
+		s.stats, s.hidden, err = inner.Words(ctx)
+		guard.Check(err)
+		s.class, s.position = x.searched(ctx, inner)
+		s.replicas = guard.Must(inner.Followers(ctx, x.follower(s.class)+"/"))
+	}); err != nil {
+		inner.Close()
+		return nil, err
 	}
 	if x.even(s.position, s.replicas) {
 		s.replicas = nil
-	}
-	if err != nil {
-		inner.Close()
-		return nil, err
 	}
 	return s, nil
 }
@@ -55,32 +56,25 @@ func (r *reach) searcher() *lexical.Searcher { return lexical.NewElsewhere(r.s.s
 
 // Search implements index.Snapshot.
 func (s *snapshot) Search(ctx context.Context, query index.Query) (result index.Result, err error) {
-	if query, err = query.Resolve(ctx, s.resolve); err != nil {
-		return result, err
-	}
+	defer guard.End(&err)
+	query = guard.Must(query.Resolve(ctx, s.resolve))
 	r := s.reach(ctx, query.Filter.Access)
 	r.host = hostOf(&query)
 	if query.Scope != nil {
 		r.floor = times(query.Scope)
 	}
-	if err := r.loadChanged(); err != nil {
-		return result, err
-	}
-	if !r.everything() {
-		if err := r.warm(&query); err != nil {
-			return result, err
-		}
+	if r.loadChanged(); !r.everything() {
+		r.warm(&query)
 	}
 	query.Count = query.Count || query.List != nil
-	result, err = r.searcher().Search(ctx, query)
-	if err == nil && r.rest && len(result.Hits) < query.List.Documents {
-		err = s.listRest(ctx, r, query, &result)
+	result = guard.Must(r.searcher().Search(ctx, query))
+	if r.rest && len(result.Hits) < query.List.Documents {
+		s.listRest(ctx, r, query, &result)
 	}
-	result.Behind = r.lost
-	if err == nil && result.Matched != nil {
+	if result.Behind = r.lost; result.Matched != nil {
 		result.Matched = &matched{result.Matched, r}
 	}
-	return result, err
+	return result, nil
 }
 
 // Engine names what found the passages.
@@ -110,33 +104,28 @@ type matched struct {
 }
 
 // Count implements index.Matched.
-func (m *matched) Count(ctx context.Context) (index.Counts, error) {
+func (m *matched) Count(ctx context.Context) (counts index.Counts, err error) {
+	defer guard.End(&err)
 	r := m.reach.s.reach(ctx, m.reach.access)
 	r.changed = m.reach.changed
 	if m.reach.incomplete && m.reach.listed.exact && m.reach.listed.List != nil {
-		counts, err := r.aggregate(&m.reach.listed.Filter, m.reach.listed.filter...)
+		counts = r.aggregate(&m.reach.listed.Filter, m.reach.listed.filter...)
 		counts.Estimated = len(r.changed) > 0 // they are not counted
-		return counts, err
+		return counts, nil
 	}
 	estimated := m.reach.incomplete || m.reach.behind
 	var unread []string
 	if estimated && m.reach.listed.exact && len(r.changed) == 0 && m.reach.total <= maxCounted {
 		r.listed = m.reach.listed
-		matching, complete, err := r.matching()
-		if err != nil {
-			return index.Counts{}, err
-		}
+		matching, complete := r.matching()
 		unread, estimated = matching, !complete || len(r.changed) > 0
 	}
-	more, err := r.parts(slices.DeleteFunc(unread, func(id string) bool { return m.reach.fetched[id] }))
-	if err != nil {
-		return index.Counts{}, err
-	}
-	counts, err := lexical.Extend(m.Matched, more).Count(ctx)
-	if err == nil && estimated {
+	more := r.parts(slices.DeleteFunc(unread, func(id string) bool { return m.reach.fetched[id] }))
+	counts = guard.Must(lexical.Extend(m.Matched, more).Count(ctx))
+	if estimated {
 		counts.Estimated, counts.Documents = true, max(counts.Documents, int(m.reach.total))
 	}
-	return counts, err
+	return counts, nil
 }
 
 // Twins implements index.Matched: of the documents that were read, if they are all.
@@ -149,14 +138,14 @@ func (m *matched) Twins(ctx context.Context) ([][]string, error) {
 
 // matching returns all documents that the last search matches; complete: none is missing. Its filters exclude some
 // whose values are counted, too.
-func (r *reach) matching() (ids []string, complete bool, err error) {
+func (r *reach) matching() (ids []string, complete bool) {
 	filters := variants(&r.listed.Filter, true)
 	if len(filters) > 1 {
-		return nil, false, nil
+		return nil, false
 	}
-	ids, full, err := r.ask(&pb.SearchRequest{Limit: maxCounted + 1,
+	ids, full := r.ask(&pb.SearchRequest{Limit: maxCounted + 1,
 		Filters: all(slices.Concat([]*pb.Filters{whole()}, filters[0], r.listed.filter, r.without())...)})
-	return ids, !full, err
+	return ids, !full
 }
 
 // resolve is Resolve for a filter of which objects have all fields.
@@ -169,39 +158,27 @@ func (s *snapshot) resolve(ctx context.Context, f index.Filter) (index.Filter, e
 
 // Facets implements index.Snapshot.
 func (s *snapshot) Facets(ctx context.Context, filter index.Filter) (counts index.Counts, err error) {
-	if err := ctx.Err(); err != nil {
-		return counts, err
-	}
-	if filter, err = s.resolve(ctx, filter); err != nil {
-		return counts, err
-	}
+	defer guard.End(&err)
+	guard.Check(ctx.Err())
+	filter = guard.Must(s.resolve(ctx, filter))
 	r := s.reach(ctx, filter.Access)
-	if err := r.loadChanged(); err != nil {
-		return counts, err
-	}
+	r.loadChanged()
 	wanted := lexical.Wanted{Filter: filter, Count: true, List: &index.List{Browse: true, Order: index.Newest}}
-	parts, _, err := r.fetch(listing{&wanted, []*pb.Filters{}, !r.behind})
-	if err == nil && r.incomplete && !r.behind {
-		if counts, err = r.aggregate(&filter); err == nil {
-			parts, err = r.parts(r.changed)
-		}
+	parts, _ := r.fetch(listing{&wanted, []*pb.Filters{}, !r.behind})
+	if r.incomplete && !r.behind {
+		counts, parts = r.aggregate(&filter), r.parts(r.changed)
 	}
-	if err != nil {
-		return counts, err
-	}
-	read, err := lexical.NewSearcher(parts, lexical.DefaultParams()).Facets(ctx, filter)
-	counts = sum(counts, read)
+	counts = sum(counts, guard.Must(lexical.NewSearcher(parts, lexical.DefaultParams()).Facets(ctx, filter)))
 	counts.Estimated = r.behind // Weaviate has counted what is missing otherwise
-	return counts, err
+	return counts, nil
 }
 
 // Suggest implements index.Snapshot.
 func (s *snapshot) Suggest(ctx context.Context, prefix string, access index.Access,
-	limit int) (index.Suggestions, error) {
+	limit int) (_ index.Suggestions, err error) {
+	defer guard.End(&err)
 	r := s.reach(ctx, access)
-	if err := r.loadChanged(); err != nil {
-		return index.Suggestions{}, err
-	}
+	r.loadChanged()
 	return r.searcher().Suggest(ctx, prefix, access, limit)
 }
 
@@ -213,27 +190,18 @@ func (s *snapshot) Like(ctx context.Context, id string, chunk int, access index.
 }
 
 // Nearest implements index.Snapshot.
-func (s *snapshot) Nearest(ctx context.Context, wanted index.Vector, query index.Query) ([]index.Hit, error) {
+func (s *snapshot) Nearest(ctx context.Context, wanted index.Vector, query index.Query) (_ []index.Hit, err error) {
+	defer guard.End(&err)
 	limit := max(0, min(query.Limit, candidates))
 	if wanted.Model != s.State.Model || s.class != className(s.State.Model) || limit == 0 || len(wanted.Values) == 0 {
 		return nil, ctx.Err()
 	}
-	filter, err := s.resolve(ctx, query.Filter)
-	if err != nil {
-		return nil, err
-	}
-	query.Filter = filter
+	query.Filter = guard.Must(s.resolve(ctx, query.Filter))
 	r := s.reach(ctx, query.Filter.Access)
 	for depth := 2 * limit; ; depth *= 4 {
-		found, err := r.near(wanted, &query, depth)
-		if err != nil {
-			return nil, err
-		}
+		found := r.near(wanted, &query, depth)
 		full := len(found) >= depth
-		kept, err := r.keep(wanted, query, found)
-		if err != nil {
-			return nil, err
-		}
+		kept := r.keep(wanted, query, found)
 		if len(kept) >= limit || !full || depth > 10*candidates {
 			return kept[:min(len(kept), limit)], nil
 		}
@@ -241,57 +209,39 @@ func (s *snapshot) Nearest(ctx context.Context, wanted index.Vector, query index
 }
 
 // near returns what Weaviate finds near a vector.
-func (r *reach) near(wanted index.Vector, query *index.Query, depth int) (hits []index.Hit, err error) {
-	reply, err := r.search(&pb.SearchRequest{Limit: uint32(depth), Filters: all(variants(&query.Filter, false)[0]...),
+func (r *reach) near(wanted index.Vector, query *index.Query, depth int) (hits []index.Hit) {
+	reply := r.search(&pb.SearchRequest{Limit: uint32(depth), Filters: all(variants(&query.Filter, false)[0]...),
 		NearVector: &pb.NearVector{Vectors: []*pb.Vectors{{Type: pb.Vectors_VECTOR_TYPE_SINGLE_FP32,
 			VectorBytes: documents.AppendVector(nil, wanted.Values)}}},
 		Properties: &pb.PropertiesRequest{NonRefProperties: []string{propDocument, propOrdinal}},
 		Metadata:   &pb.MetadataRequest{Distance: true}})
-	if err != nil {
-		return nil, err
-	}
 	for _, found := range reply.GetResults() {
 		values := found.GetProperties().GetNonRefProps().GetFields()
 		hits = append(hits, index.Hit{DocumentID: unmark(values[propDocument].GetTextValue()),
 			Chunk: int(values[propOrdinal].GetIntValue()), Score: 1 - float64(found.GetMetadata().GetDistance())})
 	}
-	return hits, nil
+	return hits
 }
 
 // keep reads the documents of hits, replaces the hits of changed documents by what the database has, and checks all
 // again.
-func (r *reach) keep(wanted index.Vector, query index.Query, found []index.Hit) ([]index.Hit, error) {
-	if err := r.loadChanged(); err != nil {
-		return nil, err
-	}
+func (r *reach) keep(wanted index.Vector, query index.Query, found []index.Hit) []index.Hit {
+	r.loadChanged()
 	hits := slices.DeleteFunc(found, func(h index.Hit) bool { return slices.Contains(r.changed, h.DocumentID) })
 	ids := slices.Clone(r.changed)
 	for _, h := range hits {
 		ids = append(ids, h.DocumentID)
 	}
-	fresh, err := r.changedNear(wanted)
-	if err != nil {
-		return nil, err
-	}
-	parts, err := r.parts(slices.Compact(slices.Sorted(slices.Values(ids))))
-	if err != nil {
-		return nil, err
-	}
-	return lexical.NewSearcher(parts, lexical.DefaultParams()).Keep(r.ctx, query, append(hits, fresh...))
+	hits = append(hits, r.changedNear(wanted)...)
+	read := lexical.NewSearcher(r.parts(slices.Compact(slices.Sorted(slices.Values(ids)))), lexical.DefaultParams())
+	return guard.Must(read.Keep(r.ctx, query, hits))
 }
 
 // changedNear returns the passages of changed documents that have a vector.
-func (r *reach) changedNear(wanted index.Vector) (hits []index.Hit, err error) {
-	documents, err := r.s.Whole(r.ctx, r.changed)
-	if err != nil {
-		return nil, err
-	}
+func (r *reach) changedNear(wanted index.Vector) (hits []index.Hit) {
+	documents := guard.Must(r.s.Whole(r.ctx, r.changed))
 	for i := range documents {
-		vectors, err := r.s.index.vectors(r.ctx, wanted.Model, &documents[i])
-		if err != nil {
-			return nil, err
-		}
-		for chunk, values := range vectors {
+		for chunk, values := range r.s.index.vectors(r.ctx, wanted.Model, &documents[i]) {
 			if len(values) == len(wanted.Values) {
 				score := 0.0
 				for at, value := range values {
@@ -301,7 +251,7 @@ func (r *reach) changedNear(wanted index.Vector) (hits []index.Hit, err error) {
 			}
 		}
 	}
-	return hits, nil
+	return hits
 }
 
 // countedTerm is a term in one version of the library.
@@ -311,7 +261,7 @@ type countedTerm struct{ version, term string }
 const maxTerms = 1 << 16
 
 // Counts implements lexical.Elsewhere.
-func (r *reach) Counts(terms ...string) ([]segment.TermCounts, error) {
+func (r *reach) Counts(terms ...string) []segment.TermCounts {
 	known, version := r.s.index.counts, r.s.Version()
 	counts, unknown := make([]segment.TermCounts, len(terms)), []string(nil)
 	for i, term := range terms {
@@ -321,12 +271,9 @@ func (r *reach) Counts(terms ...string) ([]segment.TermCounts, error) {
 		}
 	}
 	if len(unknown) == 0 {
-		return counts, nil
+		return counts
 	}
-	found, err := r.s.Counts(r.ctx, unknown)
-	if err != nil {
-		return nil, err
-	}
+	found := guard.Must(r.s.Counts(r.ctx, unknown))
 	for i, term := range terms {
 		if n, ok := found[term]; ok {
 			counts[i] = n
@@ -335,5 +282,5 @@ func (r *reach) Counts(terms ...string) ([]segment.TermCounts, error) {
 	for _, term := range unknown {
 		known.Add(countedTerm{version, term}, found[term])
 	}
-	return counts, nil
+	return counts
 }

@@ -273,7 +273,7 @@ func runSearches(ctx context.Context, c *client.Client, plan []plannedQuery, raw
 			o.response = cmp.Or(o.response, &wire.SearchResponse{})
 			return err
 		}
-		group.Run(func() error { o.err = guard.Call(search); return nil })
+		group.Run(func() { o.err = guard.Call(search) })
 	}
 	_ = group.Wait()
 	return outcomes

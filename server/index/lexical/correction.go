@@ -7,7 +7,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"quarry/internal/guard"
 	"quarry/internal/text"
 	"quarry/server/index"
 	"quarry/server/index/analysis"
@@ -84,7 +83,7 @@ func (r *run) visible(w analysis.QueryWord) bool {
 // anyIn reports whether a document that the caller may see contains one of the terms.
 func (r *run) anyIn(terms []string) bool {
 	if r.far != nil {
-		return guard.Must(r.far.SeesTerm(terms))
+		return r.far.SeesTerm(terms)
 	}
 	for part, rights := range r.rights() {
 		for _, term := range terms {
@@ -156,11 +155,11 @@ type neighbour struct {
 func (r *run) near(word string, limit int) (all []neighbour) {
 	if r.far != nil {
 		automaton := newLevenshtein(word, limit)
-		guard.Check(r.far.Near(automaton, func(s Surface) {
+		r.far.Near(automaton, func(s Surface) {
 			if correctable(s.Surface) {
 				all = append(all, neighbour{s, automaton.typos()})
 			}
-		}))
+		})
 		return all
 	}
 	found := make(map[string]*neighbour)

@@ -11,28 +11,28 @@ import (
 )
 
 // Elsewhere answers for documents that are not in segments of this process, to one caller. A search asks it about
-// words, and then ranks the documents that it fetches.
+// words, and then ranks the documents that it fetches. Its methods abort with their errors, see guard.Abort.
 type Elsewhere interface {
 	// Counts returns the statistics of terms over all documents.
-	Counts(terms ...string) ([]segment.TermCounts, error)
+	Counts(terms ...string) []segment.TermCounts
 	// SeesTerm reports whether a document that the caller may see contains one of the terms.
-	SeesTerm(terms []string) (bool, error)
+	SeesTerm(terms []string) bool
 	// SeesSurface reports which surfaces a document contains that the caller may see.
-	SeesSurface(surfaces []string) (seen []bool, err error)
+	SeesSurface(surfaces []string) (seen []bool)
 	// CountSurface returns how many documents contain a surface that the caller may see.
-	CountSurface(surface string) (int64, error)
+	CountSurface(surface string) int64
 	// Surfaces returns surfaces that begin with a prefix: those that most documents contain, and of as many the first
 	// ones in the order of the alphabet.
-	Surfaces(prefix string, limit int) ([]Surface, error)
+	Surfaces(prefix string, limit int) []Surface
 	// Near calls yield with the surfaces of letters alone that an automaton accepts.
-	Near(automaton segment.Automaton, yield func(Surface)) error
+	Near(automaton segment.Automaton, yield func(Surface))
 	// Documents returns the documents with a surface; 0 if there are none.
-	Documents(surface string) (int64, error)
+	Documents(surface string) int64
 	// InScope returns how many documents a filter admits.
-	InScope(filter index.Filter) (int64, error)
+	InScope(filter index.Filter) int64
 	// Fetch returns segments of all documents that can be among what is wanted. Of a list it may leave out those before
 	// a page, and returns how many.
-	Fetch(wanted Wanted) (parts []Part, before int, err error)
+	Fetch(wanted Wanted) (parts []Part, before int)
 }
 
 // Surface is a word as it occurs, with the number of documents that contain it.
@@ -105,8 +105,7 @@ func (r *run) fetched(wanted Wanted, f func(before int)) {
 		f(0)
 		return
 	}
-	parts, before, err := r.far.Fetch(wanted)
-	guard.Check(err)
+	parts, before := r.far.Fetch(wanted)
 	all, far := r.s, r.far
 	r.s = searcherOf(parts, all.stats, all.params)
 	r.far, r.terms, r.seen = nil, make([]knownTerms, len(r.s.parts)), nil
@@ -119,7 +118,7 @@ func (r *run) fetched(wanted Wanted, f func(before int)) {
 func (r *run) mostFrequent(prefix string, first int) iter.Seq[[]Surface] {
 	return func(yield func([]Surface) bool) {
 		for had, limit := 0, first; ; limit *= 4 {
-			found := guard.Must(r.far.Surfaces(prefix, limit))
+			found := r.far.Surfaces(prefix, limit)
 			if !yield(found[min(had, len(found)):]) || len(found) < limit {
 				return
 			}
@@ -135,7 +134,7 @@ func (r *run) seenExpansions(prefix string) (items []Surface) {
 		for i, s := range found {
 			surfaces[i] = s.Surface
 		}
-		for i, ok := range guard.Must(r.far.SeesSurface(surfaces)) {
+		for i, ok := range r.far.SeesSurface(surfaces) {
 			if ok && len(items) < maxExpansions {
 				items = append(items, found[i])
 			}
@@ -154,7 +153,7 @@ func (r *run) rarest(all []Surface) (rare []Surface) {
 		if i == 2*rareWords && len(rare) > 0 {
 			break
 		}
-		if c.Documents = guard.Must(r.far.CountSurface(c.Surface)); c.Documents >= 2 {
+		if c.Documents = r.far.CountSurface(c.Surface); c.Documents >= 2 {
 			rare = append(rare, c)
 		}
 	}

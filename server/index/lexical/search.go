@@ -367,13 +367,12 @@ func (r *run) eachPart(postings int64, do func(r *run, part int)) {
 	helpers, _ := guard.NewGroup(r.ctx)
 	defer func() { guard.Check(helpers.Wait()) }() // also where this run fails
 	for n := 1; n < len(r.s.parts) && postings >= r.s.shared && r.s.helpers.TryAcquire(1); n++ {
-		helpers.Run(func() error {
+		helpers.Run(func() {
 			defer r.s.helpers.Release(1)
-			_, err := answer(r.ctx, r.s, "search a part", func(helper *run) struct{} {
+			guard.Must(answer(r.ctx, r.s, "search a part", func(helper *run) struct{} {
 				helper.terms = r.terms // of a part that one of them reads at a time
 				return work(helper)
-			})
-			return err
+			}))
 		})
 	}
 	work(r)
