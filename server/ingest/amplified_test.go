@@ -45,7 +45,7 @@ func readAmplified(t *testing.T, name string, data []byte) (written int, err err
 		return written, nil
 	}
 	f, _ := formatOf(name)
-	doc, err := newFileReader(t.Context(), nil).document(f, data, index.Document{ID: name, Origin: name, Type: f.name})
+	doc, err := resultOf(newFileReader(t.Context(), nil), f, data, index.Document{ID: name, Origin: name, Type: f.name})
 	return documentBytes(&doc), err
 }
 

@@ -5,27 +5,22 @@ import (
 	"errors"
 	"strings"
 
+	"quarry/internal/guard"
 	"quarry/server/ingest/office"
 )
 
 // fromArchive reads an office document or a book, whatever its name says.
-func fromArchive(r *fileReader, data []byte) (e extracted, err error) {
-	archive, err := office.Open(r.ctx, data, office.DefaultLimits(), r.leaveOut)
-	if err != nil {
-		return e, err
-	}
+func fromArchive(r *fileReader, data []byte) extracted {
+	archive := guard.Must(office.Open(r.ctx, data, office.DefaultLimits(), r.leaveOut))
 	kind := archive.Kind()
 	switch kind {
 	case "":
-		return e, errors.New("it is a ZIP archive, not a document")
+		guard.Abort(errors.New("it is a ZIP archive, not a document"))
 	case office.EPUB:
 		return r.book(archive)
 	}
-	document, err := archive.Document(kind)
-	if err != nil {
-		return e, err
-	}
-	return extracted{meta: propertiesOf(kind, document.Properties), body: document.Markdown}, nil
+	document := guard.Must(archive.Document(kind))
+	return extracted{meta: propertiesOf(kind, document.Properties), body: document.Markdown}
 }
 
 // propertiesOf returns what the properties of a document say.
@@ -45,11 +40,8 @@ func propertiesOf(kind string, p office.Properties) meta {
 }
 
 // book reads an EPUB chapter by chapter.
-func (r *fileReader) book(archive *office.Archive) (e extracted, err error) {
-	book, err := archive.Book()
-	if err != nil {
-		return e, err
-	}
+func (r *fileReader) book(archive *office.Archive) (e extracted) {
+	book := guard.Must(archive.Book())
 	e.meta = propertiesOf(office.EPUB, book.Properties)
 	var body strings.Builder
 	var failed error
@@ -60,21 +52,20 @@ func (r *fileReader) book(archive *office.Archive) (e extracted, err error) {
 			chapter, _, err = decode(data, true)
 		}
 		if err != nil {
-			if failed = cmp.Or(failed, err); r.ctx.Err() != nil {
-				return e, err
-			}
+			guard.Check(r.ctx.Err())
+			failed = cmp.Or(failed, err)
 			r.leaveOut(name, err)
 			continue
 		}
 		text := r.page(string(chapter), nil).body
 		if body.Len()+len(text) > mostText {
-			return e, errTooMuchText
+			guard.Abort(errTooMuchText)
 		}
 		body.WriteString(strings.Trim(text, "\n"))
 		body.WriteString("\n\n")
 	}
-	if e.body = body.String(); strings.TrimSpace(e.body) == "" && failed != nil {
-		return e, failed
+	if e.body = body.String(); strings.TrimSpace(e.body) == "" {
+		guard.Check(failed)
 	}
-	return e, nil
+	return e
 }

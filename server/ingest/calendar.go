@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"quarry/internal/guard"
 	"quarry/server/ingest/dates"
 	"quarry/server/ingest/mailmime"
 	"quarry/server/ingest/markdown"
@@ -34,16 +35,16 @@ var entryFields = [...]cardField{
 }
 
 // fromCalendar returns the Markdown of an iCalendar file: a section for each entry, in order of time.
-func fromCalendar(r *fileReader, text string) (extracted, error) {
+func fromCalendar(r *fileReader, text string) extracted {
 	calendar, entries, err := readCards(text, entryFields[:], entryValue, "VEVENT", "VTODO", "VJOURNAL")
 	if calendar == nil {
-		return extracted{}, errors.New("it is not a calendar")
+		guard.Abort(errors.New("it is not a calendar"))
 	}
 	if err != nil {
 		r.leaveOut("further entries", err)
 	}
 	if len(entries) == 0 {
-		return extracted{}, cmp.Or(err, errEmpty)
+		guard.Abort(cmp.Or(err, errEmpty))
 	}
 	slices.SortStableFunc(entries, func(a, b card) int {
 		return strings.Compare(a.value("DTSTART"), b.value("DTSTART"))
@@ -68,8 +69,7 @@ func fromCalendar(r *fileReader, text string) (extracted, error) {
 			m.UpdatedAt = t
 		}
 	}
-	body, err := w.Text()
-	return extracted{meta: m, body: body}, err
+	return extracted{meta: m, body: guard.Must(w.Text())}
 }
 
 // readCards returns the components of some kinds, and what is around them; nil if there is no component at all. After

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/net/html/atom"
 
 	"quarry/client/field"
+	"quarry/internal/guard"
 	"quarry/internal/pattern"
 	"quarry/server/index"
 	"quarry/server/ingest/dates"
@@ -79,7 +80,7 @@ type attachment struct {
 	Above []string // the pages above it
 }
 
-func readConfluenceExport(c *collector) error {
+func readConfluenceExport(c *collector) {
 	reader := confluenceReader{fileReader: c.fileReader, files: map[string]attachment{}}
 	var pages, others []string
 	for _, name := range c.names {
@@ -92,10 +93,9 @@ func readConfluenceExport(c *collector) error {
 		}
 	}
 	reader.findBase(c, pages)
-	c.addExported(slices.Concat(pages, others), func(name string, data []byte) (index.Document, error) {
+	c.addExported(slices.Concat(pages, others), func(name string, data []byte) index.Document {
 		return reader.file(c, name, data)
 	})
-	return nil
 }
 
 // findBase looks for the address of the site, which pictures and links to people have.
@@ -122,7 +122,7 @@ func (r *confluenceReader) address(id string) string {
 }
 
 // file returns the document of a page or attachment.
-func (r *confluenceReader) file(c *collector, name string, data []byte) (index.Document, error) {
+func (r *confluenceReader) file(c *collector, name string, data []byte) index.Document {
 	f, _ := formatOf(name)
 	id := confluencePage(name)
 	if id == "" {
@@ -137,18 +137,19 @@ func (r *confluenceReader) file(c *collector, name string, data []byte) (index.D
 	}
 	a, err := r.do(job{Work: workConfluence, Data: data, Address: r.base, Defaults: defaults}, nil)
 	maps.Copy(r.files, a.Linked)
-	return a.Document, err
+	guard.Check(err)
+	return a.Document
 }
 
 // page returns the document of a page, and remembers the attachments that it links to.
-func (r *confluenceReader) page(data []byte, defaults index.Document) (doc index.Document, err error) {
+func (r *confluenceReader) page(data []byte, defaults index.Document) index.Document {
 	var above []string
-	doc, err = r.pageDocument(data, func(tree *html.Node, m *meta) { above = r.inspect(tree, m) }, defaults)
+	doc := r.pageDocument(data, func(tree *html.Node, m *meta) { above = r.inspect(tree, m) }, defaults)
 	doc.Place, doc.Path = field.JoinPlace(above...), above[max(0, len(above)-mostPath):]
 	for i := range doc.Chunks {
 		doc.Chunks[i].Link = "" // Confluence names its headings otherwise
 	}
-	return doc, err
+	return doc
 }
 
 // inspect reads who wrote a page and what is above it, and leaves only the page and its comments in the tree.

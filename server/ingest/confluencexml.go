@@ -14,6 +14,7 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
+	"quarry/internal/guard"
 	"quarry/internal/pattern"
 	"quarry/server/index"
 	"quarry/server/ingest/dates"
@@ -81,7 +82,7 @@ func (r *entityReader) Read(p []byte) (int, error) {
 }
 
 // eachEntity passes the objects of some classes to use.
-func eachEntity(in io.Reader, use func(*entity) error, classes ...string) error {
+func eachEntity(in io.Reader, use func(*entity), classes ...string) {
 	reader := &entityReader{in, largestFile}
 	decoder := xml.NewDecoder(reader)
 	decoder.Strict = false
@@ -89,23 +90,17 @@ func eachEntity(in io.Reader, use func(*entity) error, classes ...string) error 
 		reader.left = largestFile
 		token, err := decoder.Token()
 		if errors.Is(err, io.EOF) {
-			return nil
+			return
 		}
-		if err != nil {
-			return err
-		}
+		guard.Check(err)
 		start, isStart := token.(xml.StartElement)
 		if !isStart || start.Name.Local != "object" ||
 			!slices.Contains(classes, xmlreader.Element{Attr: start.Attr}.Attribute("class")) {
 			continue
 		}
 		var e entity
-		if err := decoder.DecodeElement(&e, &start); err != nil {
-			return err
-		}
-		if err := use(&e); err != nil {
-			return err
-		}
+		guard.Check(decoder.DecodeElement(&e, &start))
+		use(&e)
 	}
 }
 
@@ -124,47 +119,42 @@ type site struct {
 	pageOf map[string]string // of texts
 }
 
-func readConfluenceXML(c *collector) error {
+func readConfluenceXML(c *collector) {
 	s := site{map[string]entityPage{}, map[string]string{}, map[string]index.Person{}, map[string]string{}}
-	damage := c.entities(s.add, "Space", "Page", "BlogPost", "ConfluenceUserImpl")
-	err := c.entities(func(e *entity) error {
+	damage := guard.Ended(func() { c.entities(s.add, "Space", "Page", "BlogPost", "ConfluenceUserImpl") })
+	c.entities(func(e *entity) {
 		_, id := e.value("content")
 		id = cmp.Or(id, s.pageOf[e.ID])
 		page, known := s.pages[id]
 		if !known {
-			return nil // of a comment, a draft or an older version
+			return // of a comment, a draft or an older version
 		}
 		body, _ := e.value("body")
-		doc, err := s.read(c, body, s.document(c, id, page))
-		doc.CreatedAt, doc.Authors = page.created, s.authors(page)
-		for i := range doc.Chunks {
-			doc.Chunks[i].Link = "" // it is that of the export
-		}
-		c.addDocument(page.title, doc, err)
-		return nil
+		c.addDocument(page.title, func() index.Document {
+			doc := s.read(c, body, s.document(c, id, page))
+			doc.CreatedAt, doc.Authors = page.created, s.authors(page)
+			for i := range doc.Chunks {
+				doc.Chunks[i].Link = "" // it is that of the export
+			}
+			return c.dated(doc)
+		})
 	}, "BodyContent")
-	return cmp.Or(err, damage) // what is not damaged is stored
+	guard.Check(damage) // what is not damaged is stored
 }
 
 // entities reads the file of the objects once.
-func (c *collector) entities(use func(*entity) error, classes ...string) error {
+func (c *collector) entities(use func(*entity), classes ...string) {
 	file, size, err := c.open(entitiesFile)
-	if err != nil {
-		return err
-	}
+	guard.Check(err)
 	defer file.Close()
-	if err := c.count(entitiesFile, size); err != nil {
-		return err
-	}
-	return eachEntity(io.LimitReader(file, size), func(e *entity) error {
-		if err := c.ctx.Err(); err != nil {
-			return err
-		}
-		return use(e)
+	guard.Check(c.count(entitiesFile, size))
+	eachEntity(io.LimitReader(file, size), func(e *entity) {
+		c.check()
+		use(e)
 	}, classes...)
 }
 
-func (s *site) add(e *entity) error {
+func (s *site) add(e *entity) {
 	value := func(names ...string) string {
 		for _, name := range names {
 			text, id := e.value(name)
@@ -175,7 +165,7 @@ func (s *site) add(e *entity) error {
 		return ""
 	}
 	if len(s.pages)+len(s.people)+len(s.spaces) >= mostInner || len(s.pageOf) > 2*mostInner {
-		return errTooManyEntities
+		guard.Abort(errTooManyEntities)
 	}
 	switch e.Class {
 	case "Space":
@@ -189,7 +179,7 @@ func (s *site) add(e *entity) error {
 		s.people[e.ID] = person
 	default:
 		if status := value("contentStatus"); status != "" && status != "current" || value("originalVersion") != "" {
-			return nil
+			return
 		}
 		page := entityPage{title: value("title"), parent: value("parent"), space: value("space"),
 			creator: value("creator", "creatorName"), modifier: value("lastModifier", "lastModifierName")}
@@ -204,7 +194,6 @@ func (s *site) add(e *entity) error {
 			}
 		}
 	}
-	return nil
 }
 
 // document returns what is known of a page without its text.
@@ -262,10 +251,9 @@ func storageHTML(body string) string {
 }
 
 // read returns the document of a page in the storage format.
-func (s *site) read(c *collector, body string, defaults index.Document) (index.Document, error) {
+func (s *site) read(c *collector, body string, defaults index.Document) index.Document {
 	j := job{Work: workStorage, Data: []byte(body), Defaults: defaults, People: s.mentioned(c.fileReader, body)}
-	a, err := c.do(j, nil)
-	return a.Document, err
+	return guard.Must(c.do(j, nil)).Document
 }
 
 // mentioned returns the people whose keys stand in a text.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"quarry/internal/guard"
 	"quarry/server/ingest/markdown"
 )
 
@@ -16,7 +17,7 @@ var contactFields = [...]cardField{
 }
 
 // fromContacts returns the Markdown of a vCard file: a section for each contact.
-func fromContacts(r *fileReader, text string) (extracted, error) {
+func fromContacts(r *fileReader, text string) extracted {
 	_, contacts, err := readCards(text, contactFields[:], contactValue, "VCARD")
 	if err != nil {
 		r.leaveOut("further contacts", err)
@@ -39,12 +40,11 @@ func fromContacts(r *fileReader, text string) (extracted, error) {
 	}
 	switch {
 	case written == 0:
-		return extracted{}, errors.New("it contains no contacts")
+		guard.Abort(errors.New("it contains no contacts"))
 	case written > 1:
 		m.Title = ""
 	}
-	body, err := w.Text()
-	return extracted{meta: m, body: body}, err
+	return extracted{meta: m, body: guard.Must(w.Text())}
 }
 
 // contactValue returns a value, whose parts semicolons separate, as text.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/server/index"
 )
 
@@ -36,7 +37,7 @@ type container struct {
 	// state returns what shows that a file changed, or "" for one that is not read; nil: the name and the fingerprint.
 	state func(name string, info fs.FileInfo) string
 	// read reads the claimed files and passes their documents to c.
-	read func(c *collector) error
+	read func(c *collector)
 }
 
 // layout is a folder that may be a container.
@@ -295,56 +296,43 @@ func (b *boundedReader) ReadAt(p []byte, at int64) (int, error) {
 
 // readContainer reads the files of a container part by part. handle is that of an archive.
 func (r *fileReader) readContainer(t *task, handle *os.File) part {
-	files, closeFolder, err := t.innerFiles(handle)
-	if err != nil {
-		return unreadable(err)
-	}
+	files, closeFolder := t.innerFiles(handle)
 	defer closeFolder()
 	c := &collector{fileReader: r, innerFiles: files, task: t}
-	err = t.file.format.container.read(c)
-	switch {
-	case r.ctx.Err() != nil:
-		return unreadable(r.ctx.Err())
-	case errors.Is(c.failed, errUnpacked):
-		err = c.failed
-	case c.failed != nil:
-		return unreadable(c.failed)
+	err := guard.Ended(func() { t.file.format.container.read(c) })
+	guard.Check(r.ctx.Err())
+	if !errors.Is(c.failed, errUnpacked) {
+		guard.Check(c.failed)
 	}
 	last := c.end()
-	if err != nil {
+	if err = cmp.Or(c.failed, err); err != nil {
 		last.Reason = oneLine(err.Error(), longestValue)
 	}
 	return last
 }
 
 // innerFiles opens the folder or archive of a container.
-func (t *task) innerFiles(handle *os.File) (files innerFiles, end func(), err error) {
+func (t *task) innerFiles(handle *os.File) (files innerFiles, end func()) {
 	kind := t.file.format.container
 	files.seen, end = map[string]bool{}, func() {}
 	if kind.starts != nil {
 		files.fs, files.names = soleFile{handle}, []string{"."}
-		return files, end, nil
+		return files, end
 	}
 	if handle == nil {
-		folder, err := t.target.folder.OpenRoot(cmp.Or(filepath.FromSlash(t.file.name), "."))
-		if err != nil {
-			return files, nil, err
-		}
+		folder := guard.Must(t.target.folder.OpenRoot(cmp.Or(filepath.FromSlash(t.file.name), ".")))
 		files.fs, files.names, files.left = folder.FS(), t.file.inner, largestFile
-		return files, func() { folder.Close() }, nil
+		return files, func() { folder.Close() }
 	}
-	archive, err := openZIP(handle)
-	if err != nil {
-		return files, nil, err
-	}
+	archive := guard.Must(openZIP(handle))
 	folder, ok := kind.inArchive(archive)
 	if !ok {
-		return files, nil, fs.ErrNotExist // it changed since the walk
+		guard.Abort(fs.ErrNotExist) // it changed since the walk
 	}
 	files.packed, files.left = kind.packedSizes(archive, folder), mostInArch
 	files.names = slices.Sorted(maps.Keys(files.packed))
-	files.fs, err = fs.Sub(archive, folder)
-	return files, end, err
+	files.fs = guard.Must(fs.Sub(archive, folder))
+	return files, end
 }
 
 // collector collects the documents of a file of several into parts.
@@ -360,8 +348,8 @@ type collector struct {
 	datedByFile bool // at least one document
 }
 
-// isOver reports whether nothing more needs to be read: the run ended, or the whole container cannot be read.
-func (c *collector) isOver() bool { return c.ctx.Err() != nil || c.failed != nil }
+// check ends the reading of the container if the run ended, or if all of it cannot be read.
+func (c *collector) check() { guard.Check(cmp.Or(c.ctx.Err(), c.failed)) }
 
 // add adds a document of a line; number is 0 if there are no lines. It sends a part when it is full.
 func (c *collector) add(doc index.Document, number int) {
@@ -377,6 +365,7 @@ func (c *collector) add(doc index.Document, number int) {
 			return
 		}
 	}
+	doc.Positions = nil // of a file that cannot be opened by itself
 	doc.Origin = originOf(c.task.file.path)
 	doc.Source = cmp.Or(t.state.As, doc.Source)
 	doc.Sets = t.sets()

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/internal/text"
 	"quarry/server/index"
 )
@@ -29,17 +30,15 @@ const AccessPublic = "PUBLIC"
 // never be trusted: they could replace other documents or claim another source.
 func FromMarkdown(data []byte, defaults index.Document, trusted bool) (index.Document, error) {
 	r := &fileReader{markdown: newMarkdownReader()}
-	text, err := r.decodeText(data, false)
-	if err != nil {
-		return index.Document{}, err
-	}
-	d, err := r.made(r.parseMarkdown(text, defaults, trusted), defaults)
-	d.Positions = nil // there is no file
-	return d, err
+	return guard.Result(func() index.Document {
+		d := r.made(r.parseMarkdown(r.decodeText(data, false), defaults, trusted), defaults)
+		d.Positions = nil // there is no file
+		return d
+	})
 }
 
-func fromMarkdown(r *fileReader, text string, defaults index.Document) (extracted, error) {
-	return r.parseMarkdown(text, defaults, false), nil
+func fromMarkdown(r *fileReader, text string, defaults index.Document) extracted {
+	return r.parseMarkdown(text, defaults, false)
 }
 
 func (r *fileReader) parseMarkdown(text string, defaults index.Document, trusted bool) extracted {
@@ -58,25 +57,23 @@ func (r *fileReader) parseMarkdown(text string, defaults index.Document, trusted
 }
 
 // plainText returns the function that reads text without markup.
-func plainText(kind blockKind) func(*fileReader, string, index.Document) (extracted, error) {
-	return func(_ *fileReader, text string, _ index.Document) (extracted, error) {
+func plainText(kind blockKind) func(*fileReader, string, index.Document) extracted {
+	return func(_ *fileReader, text string, _ index.Document) extracted {
 		body := strings.TrimLeft(text, "\n")
-		return endOf(text, body, paragraphs(body, 0, kind), meta{}), nil
+		return endOf(text, body, paragraphs(body, 0, kind), meta{})
 	}
 }
 
 // build assembles a document.
-func (r *fileReader) build(body string, blocks []block, m meta, d index.Document) (index.Document, error) {
+func (r *fileReader) build(body string, blocks []block, m meta, d index.Document) index.Document {
 	doc := index.Document(m)
 	doc.ID, doc.Source, doc.Type = cmp.Or(m.ID, d.ID), cmp.Or(m.Source, d.Source, "file"), cmp.Or(m.Type, d.Type, "md")
 	doc.Link, doc.Path, doc.Place = cmp.Or(m.Link, d.Link), d.Path, d.Place
 	doc.Origin, doc.Access = d.Origin, d.Access
 	if doc.ID == "" {
-		return index.Document{}, errors.New("the document has no id")
+		guard.Abort(errors.New("the document has no id"))
 	}
-	if err := CheckSource(doc.Source); err != nil {
-		return index.Document{}, err
-	}
+	guard.Check(CheckSource(doc.Source))
 	if doc.UpdatedAt.IsZero() {
 		doc.UpdatedAt = d.UpdatedAt.UTC()
 	}
@@ -99,12 +96,12 @@ func (r *fileReader) build(body string, blocks []block, m meta, d index.Document
 	doc.Chunks, doc.Outline, doc.Positions = made.chunks, made.outline, made.places
 	if len(doc.Chunks) == 0 {
 		if m.Title == "" {
-			return index.Document{}, errEmpty
+			guard.Abort(errEmpty)
 		}
 		doc.Chunks = []index.Chunk{{Text: doc.Title}}
 	}
 	r.limit(&doc)
-	return doc, nil
+	return doc
 }
 
 var errEmpty = errors.New("it contains no text")

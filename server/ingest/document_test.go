@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/internal/testkit/longtest"
 	"quarry/server/index"
 	"quarry/server/ingest/worker"
@@ -148,7 +149,9 @@ func FuzzFrontMatter(f *testing.F) {
 
 func page(text string) (index.Document, error) {
 	r := newFileReader(context.Background(), nil)
-	return r.made(r.page(text, nil), index.Document{ID: "x", Title: "name", Type: "html"})
+	return guard.Result(func() index.Document {
+		return r.made(r.page(text, nil), index.Document{ID: "x", Title: "name", Type: "html"})
+	})
 }
 
 func TestHTML(t *testing.T) {
@@ -316,7 +319,7 @@ func TestKeysOfIngestionLines(t *testing.T) {
 		`{"Document":{"sections":[{"text":"a"}]}}`:                                     "",
 		`{"Sections":[{"text":"a"}]}`:                                                  "",
 	} {
-		doc, err := newFileReader(t.Context(), nil).parseLine([]byte(text), day(2026, 1, 1))
+		doc, err := guard.Result(func() index.Document { return newFileReader(t.Context(), nil).parseLine([]byte(text), day(2026, 1, 1)) })
 		if doc.Title != title || (err == nil) != (title != "") {
 			t.Errorf("%s: title %q, want %q; %v", text, doc.Title, title, err)
 		}
@@ -350,7 +353,7 @@ func FuzzIngestionLine(f *testing.F) {
 	f.Add([]byte(`{"document":{"sections":[{"text":"#"}]}}`))
 	f.Add([]byte(`{"id":"\u200b","sections":[{"text":"*"}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		doc, err := newFileReader(t.Context(), nil).parseLine(data, day(2026, 1, 1))
+		doc, err := guard.Result(func() index.Document { return newFileReader(t.Context(), nil).parseLine(data, day(2026, 1, 1)) })
 		if err == nil {
 			checkDocument(t, &doc)
 		}

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/net/html"
 
 	"quarry/client/field"
+	"quarry/internal/guard"
 	"quarry/server/index"
 )
 
@@ -60,29 +61,27 @@ func (c *collector) conversation(source, id, title, link string, folders []strin
 }
 
 // addExported adds the documents of files in the export, or the reasons why they have none.
-func (c *collector) addExported(names []string, read func(name string, data []byte) (index.Document, error)) {
+func (c *collector) addExported(names []string, read func(name string, data []byte) index.Document) {
 	for _, name := range names {
-		data, err := c.content(name)
-		if c.isOver() {
-			return
-		}
-		var doc index.Document
-		if err == nil {
-			doc, err = read(name, data)
-		}
-		c.addDocument(name, doc, err)
+		c.addDocument(name, func() index.Document { return c.dated(read(name, guard.Must(c.content(name)))) })
 	}
 }
 
-// addDocument adds the document of a file or page, or the reason why it has none.
-func (c *collector) addDocument(name string, doc index.Document, err error) {
-	if err != nil {
-		c.innerProblem(name, err)
-		return
-	}
-	doc.Positions = nil // of the file in the export
+// dated returns a document of an export with what its date is, if it has none of its own.
+func (c *collector) dated(doc index.Document) index.Document {
 	if c.task.datedByFile(&doc) {
 		dateByFile(&doc)
+	}
+	return doc
+}
+
+// addDocument adds the document of a file or page, or the reason why it has none.
+func (c *collector) addDocument(name string, read func() index.Document) {
+	var doc index.Document
+	err := recovered(func() { doc = read() })
+	if c.check(); err != nil {
+		c.innerProblem(name, err)
+		return
 	}
 	c.add(doc, 0)
 }

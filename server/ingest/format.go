@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/server/index"
 	"quarry/server/ingest/mbox"
 	"quarry/server/ingest/office"
@@ -25,11 +26,11 @@ type format struct {
 	extensions string
 	source     string // of its documents, where none is given
 	// text reads the text of a file, whose passages have places in it.
-	text func(r *fileReader, text string, defaults index.Document) (extracted, error)
+	text func(r *fileReader, text string, defaults index.Document) extracted
 	// data reads a file that is not text, or has several encodings.
 	data dataReader
 	// markdown makes Markdown of text.
-	markdown func(r *fileReader, text string) (extracted, error)
+	markdown func(r *fileReader, text string) extracted
 	page     bool // may declare its encoding as HTML does
 	lines    bool // JSONL: each line is a document
 	folded   bool // lines may be folded in the middle of a character
@@ -125,67 +126,53 @@ func formatOf(file string) (f format, reason string) {
 // pageFormat is the format of HTML from the web, which no file has.
 var pageFormat = format{name: "html", extension: "web page", page: true, text: fromWebPage}
 
-// decodeText returns the bytes of a file as clean UTF-8. The error says why it is not text.
-func (r *fileReader) decodeText(data []byte, page bool) (text string, err error) {
-	if err := mismatch(data); err != nil {
-		return "", err
-	}
+// The functions that make a document of a file abort with the reason why they cannot, for people.
+
+// decodeText returns the bytes of a file as clean UTF-8.
+func (r *fileReader) decodeText(data []byte, page bool) string {
+	guard.Check(mismatch(data))
 	decoded, assumed, err := decode(data, page)
-	if err != nil {
-		return "", err
-	}
-	if text = cleanText(string(decoded)); strings.TrimSpace(text) == "" {
-		return "", errEmpty
+	guard.Check(err)
+	text := cleanText(string(decoded))
+	if strings.TrimSpace(text) == "" {
+		guard.Abort(errEmpty)
 	}
 	r.encoding = cmp.Or(r.encoding, assumed)
-	return text, nil
+	return text
 }
 
 // document reads a file in its format, or in that which its content shows.
-func (r *fileReader) document(f format, data []byte, defaults index.Document) (doc index.Document, err error) {
-	read, err := f.reader(data)
-	if err != nil {
-		return doc, err
-	}
+func (r *fileReader) document(f format, data []byte, defaults index.Document) index.Document {
+	read := f.reader(data)
 	if r.readers != nil && !f.isHere(data, read != nil) {
-		a, err := r.do(job{Work: workDocument, Data: data, Extension: f.extension, Defaults: defaults}, nil)
-		return a.Document, err
+		j := job{Work: workDocument, Data: data, Extension: f.extension, Defaults: defaults}
+		return guard.Must(r.do(j, nil)).Document
 	}
-	e, err := r.extract(f, read, data, defaults)
-	if err == nil {
-		doc, err = r.made(e, defaults)
-	}
+	e := r.extract(f, read, data, defaults)
+	doc := r.made(e, defaults)
 	locate(&doc, data, e.text)
-	return doc, err
+	return doc
 }
 
 // extract calls read, or the format's function for text if it is nil.
-func (r *fileReader) extract(f format, read dataReader, data []byte, defaults index.Document) (e extracted, err error) {
+func (r *fileReader) extract(f format, read dataReader, data []byte, defaults index.Document) extracted {
 	if read != nil {
 		return read(r, data)
 	}
-	if f.folded && isUTF16(data) {
-		if data, _, err = decode(data, false); err != nil {
-			return e, err
-		}
-	}
 	if f.folded {
-		data = unfold(data)
+		data = unfold(narrow(data))
 	}
-	text, err := r.decodeText(data, f.page)
-	switch {
-	case err != nil:
-	case f.text != nil:
-		e, err = f.text(r, text, defaults)
-		e.text = text
-	default:
-		e, err = f.markdown(r, text)
+	text := r.decodeText(data, f.page)
+	if f.text == nil {
+		return f.markdown(r, text)
 	}
-	return e, err
+	e := f.text(r, text, defaults)
+	e.text = text
+	return e
 }
 
 // made returns the document of what was read of a file.
-func (r *fileReader) made(e extracted, defaults index.Document) (index.Document, error) {
+func (r *fileReader) made(e extracted, defaults index.Document) index.Document {
 	body := e.body
 	if e.finish == nil {
 		body = strings.TrimLeft(cleanText(body), "\n")
@@ -194,33 +181,32 @@ func (r *fileReader) made(e extracted, defaults index.Document) (index.Document,
 	if e.blocks == nil || body != e.body {
 		e.blocks = r.markdown.parse(body)
 	}
-	doc, err := r.build(body, e.blocks, e.meta, defaults)
+	doc := r.build(body, e.blocks, e.meta, defaults)
 	e.finish(&doc)
-	return doc, err
+	return doc
 }
 
 // dataReader reads a file that is not text.
-type dataReader = func(r *fileReader, data []byte) (extracted, error)
+type dataReader = func(r *fileReader, data []byte) extracted
 
 // reader returns the function that reads data; nil for text. The signature of a file decides, not its name.
-func (f format) reader(data []byte) (dataReader, error) {
+func (f format) reader(data []byte) dataReader {
 	switch {
 	case len(data) == 0:
-		return nil, errEmpty
+		guard.Abort(errEmpty)
 	case bytes.HasPrefix(data, []byte("PK\x03\x04")): // a ZIP archive
-		return fromArchive, nil
+		return fromArchive
 	case office.IsCompound(data):
-		return nil, office.CompoundReason(data)
+		guard.Abort(office.CompoundReason(data))
 	case f.isPDF(data):
-		return fromPDF, nil
-	case f.data == nil:
-		return nil, nil
+		return fromPDF
+	case f.name == "eml":
+		guard.Check(mismatch(data))
+	case f.data != nil:
+		kind, _, _ := strings.Cut(http.DetectContentType(data), ";")
+		guard.Abort(fmt.Errorf("it contains %s, not %s", kind, strings.ToUpper(f.name)))
 	}
-	if f.name == "eml" {
-		return f.data, mismatch(data)
-	}
-	kind, _, _ := strings.Cut(http.DetectContentType(data), ";")
-	return nil, fmt.Errorf("it contains %s, not %s", kind, strings.ToUpper(f.name))
+	return f.data
 }
 
 // isHere reports whether data is read in this process. The pages of a PDF file come from another one as they are read.
@@ -248,43 +234,31 @@ func TextOf(ctx context.Context, readers *Readers, name string, data []byte) (st
 	if f.mailbox && mbox.Is(data) { // all of its messages
 		f = format{}
 	}
-	return newFileReader(ctx, readers).textOf(f, data)
+	return guard.Result(func() string { return newFileReader(ctx, readers).textOf(f, data) })
 }
 
-func (r *fileReader) textOf(f format, data []byte) (string, error) {
+func (r *fileReader) textOf(f format, data []byte) (text string) {
 	defer func(before string) { r.encoding = before }(r.encoding)
-	read, err := f.reader(data)
-	if err != nil {
-		return "", err
-	}
-	text := ""
+	read := f.reader(data)
 	if r.readers != nil && !f.isHere(data, read != nil) {
 		j := job{Work: workText, Data: data, Extension: f.extension, Defaults: index.Document{Type: f.name}}
-		a, err := r.do(j, nil)
-		return a.Text, err
+		return guard.Must(r.do(j, nil)).Text
 	}
 	if read != nil || f.markdown != nil {
-		var e extracted
-		e, err = r.extract(f, read, data, index.Document{})
-		text = cleanText(e.body)
+		text = cleanText(r.extract(f, read, data, index.Document{}).body)
 	} else {
-		text, err = r.decodeText(data, f.page)
+		text = r.decodeText(data, f.page)
 	}
-	if err == nil && strings.TrimSpace(text) == "" {
-		err = errEmpty
+	if strings.TrimSpace(text) == "" {
+		guard.Abort(errEmpty)
 	}
-	if err == nil {
-		err = secretIn(text, f.page || f.name == "md", true)
-	}
-	if err == nil && f.name == "md" { // whose front matter has settings
+	guard.Check(secretIn(text, f.page || f.name == "md", true))
+	if f.name == "md" { // whose front matter has settings
 		fields, _, _ := splitFrontMatter(text)
 		doc := index.Document(readMeta(fields, false))
-		err = checkSecret(&doc)
+		guard.Check(checkSecret(&doc))
 	}
-	if err != nil {
-		return "", err
-	}
-	return text, nil
+	return text
 }
 
 // mismatch returns an error with the actual type if the content is not text.

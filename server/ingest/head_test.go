@@ -16,7 +16,7 @@ func headOf(t *testing.T, file, text string) index.Document {
 	if reason != "" {
 		t.Fatal(reason)
 	}
-	d, err := newFileReader(t.Context(), nil).document(f, []byte(text), index.Document{ID: "x", Title: "Name", Origin: "/d/" + file, Type: f.name, UpdatedAt: day(2001, 2, 3)})
+	d, err := resultOf(newFileReader(t.Context(), nil), f, []byte(text), index.Document{ID: "x", Title: "Name", Origin: "/d/" + file, Type: f.name, UpdatedAt: day(2001, 2, 3)})
 	if err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}

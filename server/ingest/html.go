@@ -3,7 +3,6 @@ package ingest
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
+	"quarry/internal/guard"
 	"quarry/internal/pattern"
 	"quarry/internal/text"
 	"quarry/server/index"
@@ -46,14 +46,11 @@ func newHTMLReader() *htmlReader {
 	return &htmlReader{converter.NewConverter(converter.WithEscapeMode(converter.EscapeModeDisabled), plugins)}
 }
 
-func fromHTML(r *fileReader, text string) (extracted, error) { return r.page(text, nil), nil }
+func fromHTML(r *fileReader, text string) extracted { return r.page(text, nil) }
 
 // page returns what a page says. Of one that is too large or too deeply nested it is the text without its structure.
 func (r *fileReader) page(text string, inspect inspector) (e extracted) {
-	if err := recovered(func() (err error) {
-		e.meta, e.body, err = r.pages.read(text, inspect)
-		return err
-	}); err != nil {
+	if recovered(func() { e.meta, e.body = r.pages.read(text, inspect) }) != nil {
 		body := tokenText(text)
 		return extracted{body: body, blocks: paragraphs(body, 0, kindProse)}
 	}
@@ -61,39 +58,27 @@ func (r *fileReader) page(text string, inspect inspector) (e extracted) {
 }
 
 // pageDocument returns the document of a page, from which inspect reads what its kind says of itself.
-func (r *fileReader) pageDocument(data []byte, inspect inspector, defaults index.Document) (
-	doc index.Document, err error) {
-	text, err := r.decodeText(data, true)
-	if err == nil {
-		doc, err = r.made(r.page(text, inspect), defaults)
-	}
-	return doc, err
+func (r *fileReader) pageDocument(data []byte, inspect inspector, defaults index.Document) index.Document {
+	return r.made(r.page(r.decodeText(data, true), inspect), defaults)
 }
 
 // inspector reads what a kind of page says of itself, and may change the page before it is converted.
 type inspector func(tree *html.Node, m *meta)
 
+// errLargePage: a page has more than can be converted.
+var errLargePage = errors.New("the page is too large")
+
 // read converts a page to Markdown and returns its title, dates and authors. It calls inspect unless that is nil.
-func (h *htmlReader) read(text string, inspect inspector) (m meta, body string, err error) {
+func (h *htmlReader) read(text string, inspect inspector) (m meta, body string) {
 	if len(text) > largestTree || strings.Count(text, "<") > mostElements {
-		return meta{}, "", errors.New("convert HTML: too large")
+		guard.Abort(errLargePage)
 	}
-	tree, err := html.Parse(strings.NewReader(text))
-	if err != nil {
-		return meta{}, "", fmt.Errorf("parse HTML: %w", err)
-	}
+	tree := guard.Must(html.Parse(strings.NewReader(text)))
 	m = pageMeta(tree)
-	if err := pruneTree(tree); err != nil {
-		return meta{}, "", err
-	}
-	if inspect != nil {
+	if pruneTree(tree); inspect != nil {
 		inspect(tree, &m)
 	}
-	markdown, err := h.convert.ConvertNode(tree)
-	if err != nil {
-		return meta{}, "", fmt.Errorf("convert HTML: %w", err)
-	}
-	return m, string(markdown), nil
+	return m, string(guard.Must(h.convert.ConvertNode(tree)))
 }
 
 // pageMeta reads <title> and <meta>.
@@ -153,15 +138,15 @@ func attribute(node *html.Node, key string) string {
 func textNode(text string) *html.Node { return &html.Node{Type: html.TextNode, Data: text} }
 
 // pruneTree removes what is not text and the readings beside ruby, parts words that a browser shows apart where the
-// converter does not, and escapes what would break the Markdown. It returns an error for more nodes, or wider tables,
-// than can be converted.
-func pruneTree(tree *html.Node) error {
+// converter does not, and escapes what would break the Markdown. It aborts for more nodes, or wider tables, than
+// can be converted.
+func pruneTree(tree *html.Node) {
 	const mostCells, mostPlaces = 50_000, 500_000 // the converter makes all rows as wide as the widest one
 	nodes, cells, rows, width, widest := 0, 0, 0, 0, 0
 	var unwanted, apart []*html.Node
 	for node := range tree.Descendants() {
 		if nodes++; nodes > mostElements {
-			return errors.New("convert HTML: too many elements")
+			guard.Abort(errLargePage)
 		}
 		if node.Type == html.TextNode {
 			node.Data = escapedText(node)
@@ -194,7 +179,7 @@ func pruneTree(tree *html.Node) error {
 			}
 		}
 		if cells > mostCells || widest*rows > mostPlaces {
-			return errors.New("convert HTML: tables are too large")
+			guard.Abort(errLargePage)
 		}
 	}
 	for _, node := range apart {
@@ -207,7 +192,6 @@ func pruneTree(tree *html.Node) error {
 		}
 	}
 	remove(unwanted)
-	return nil
 }
 
 // drawnText returns the text in a drawing: its title and description, and the words in it.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/internal/text"
 	"quarry/server/index"
 )
@@ -27,11 +28,13 @@ const (
 // external_access it is public; the caller may set Access. A section starts a chunk unless it has the same link as the
 // one before. The error is worded for the sender.
 func FromIngestion(in wire.IngestionDocument, now time.Time) (index.Document, error) {
-	return (&fileReader{markdown: newMarkdownReader()}).fromIngestion(in, now)
+	return guard.Result(func() index.Document {
+		return (&fileReader{markdown: newMarkdownReader()}).fromIngestion(in, now)
+	})
 }
 
-func (r *fileReader) fromIngestion(in wire.IngestionDocument, now time.Time) (doc index.Document, err error) {
-	doc = index.Document{
+func (r *fileReader) fromIngestion(in wire.IngestionDocument, now time.Time) index.Document {
+	doc := index.Document{
 		Source:    in.Source,
 		CreatedAt: moment(in.DocCreatedAt),
 		UpdatedAt: moment(in.DocUpdatedAt),
@@ -43,9 +46,7 @@ func (r *fileReader) fromIngestion(in wire.IngestionDocument, now time.Time) (do
 	if doc.Source == "" || doc.Source == "ingestion_api" {
 		doc.Source = "file" // as Onyx stores posts without a source
 	}
-	if err := CheckSource(doc.Source); err != nil {
-		return doc, err
-	}
+	guard.Check(CheckSource(doc.Source))
 	if doc.UpdatedAt.IsZero() {
 		doc.UpdatedAt = now.UTC()
 	}
@@ -59,12 +60,8 @@ func (r *fileReader) fromIngestion(in wire.IngestionDocument, now time.Time) (do
 			break
 		}
 	}
-	if err := cutSections(r.markdown, in.Sections, &doc); err != nil {
-		return doc, err
-	}
-	if doc.ID, err = ingestionID(in, &doc); err != nil {
-		return doc, err
-	}
+	cutSections(r.markdown, in.Sections, &doc)
+	doc.ID = ingestionID(in, &doc)
 	if doc.Untitled = doc.Title == ""; doc.Untitled {
 		line, _, _ := strings.Cut(strings.TrimLeft(doc.Chunks[0].Text, " \t\n#>-*"), "\n")
 		doc.Title = cmp.Or(oneLine(line, 120), oneLine(doc.ID, longestTitle))
@@ -72,7 +69,7 @@ func (r *fileReader) fromIngestion(in wire.IngestionDocument, now time.Time) (do
 	doc.Type = cmp.Or(ingestionMetadata(in.Metadata, &doc), typeOf(doc.Link, doc.Source))
 	doc.Access = ingestionAccess(in.ExternalAccess, doc.Source)
 	r.limit(&doc)
-	return doc, nil
+	return doc
 }
 
 func moment(t *wire.Time) time.Time {
@@ -83,9 +80,9 @@ func moment(t *wire.Time) time.Time {
 }
 
 // cutSections sets the chunks and the outline.
-func cutSections(reader *markdownReader, sections []wire.IngestionSection, doc *index.Document) error {
+func cutSections(reader *markdownReader, sections []wire.IngestionSection, doc *index.Document) {
 	if len(sections) > mostSections {
-		return fmt.Errorf("the document has %d sections; at most %d are allowed", len(sections), mostSections)
+		guard.Abort(fmt.Errorf("the document has %d sections; at most %d are allowed", len(sections), mostSections))
 	}
 	total := 0
 	for i := 0; i < len(sections); {
@@ -93,7 +90,7 @@ func cutSections(reader *markdownReader, sections []wire.IngestionSection, doc *
 		var text strings.Builder
 		for ; i < len(sections) && cleanLink(sections[i].Link) == link; i++ {
 			if total += len(sections[i].Text); total > mostText {
-				return fmt.Errorf("the document is too large; at most %d MB of text are allowed", mostText>>20)
+				guard.Abort(fmt.Errorf("the document is too large; at most %d MB of text are allowed", mostText>>20))
 			}
 			text.WriteString(strings.TrimRight(cleanText(sections[i].Text), " \t\n"))
 			text.WriteString("\n\n")
@@ -116,30 +113,27 @@ func cutSections(reader *markdownReader, sections []wire.IngestionSection, doc *
 		}
 	}
 	if len(doc.Chunks) > 0 {
-		return nil
+		return
 	}
 	if doc.Title == "" {
-		return errors.New("the document has neither text nor a title")
+		guard.Abort(errors.New("the document has neither text nor a title"))
 	}
 	doc.Chunks = []index.Chunk{{Text: doc.Title, Link: doc.Link}}
-	return nil
 }
 
 // ingestionID returns the document's id, or one made from its source, name and link, so that posting it again replaces
 // it.
-func ingestionID(in wire.IngestionDocument, doc *index.Document) (string, error) {
-	if in.ID != "" {
-		id := escapeID(in.ID)
-		switch {
-		case len(id) > longestID:
-			return "", fmt.Errorf("the id has %d bytes; at most %d are allowed", len(id), longestID)
-		case strings.TrimSpace(id) != id:
-			return "", errors.New("the id begins or ends with white space")
-		}
-		return id, nil
+func ingestionID(in wire.IngestionDocument, doc *index.Document) string {
+	switch id := escapeID(in.ID); {
+	case len(id) > longestID:
+		guard.Abort(fmt.Errorf("the id has %d bytes; at most %d are allowed", len(id), longestID))
+	case strings.TrimSpace(id) != id:
+		guard.Abort(errors.New("the id begins or ends with white space"))
+	case id != "":
+		return id
 	}
 	name := cmp.Or(doc.Title, doc.Chunks[0].Text)
-	return "ingestion:" + hashOf(doc.Source+"\x00"+name+"\x00"+doc.Link), nil
+	return "ingestion:" + hashOf(doc.Source+"\x00"+name+"\x00"+doc.Link)
 }
 
 // cleanLink returns a link that is safe to show and open: on one line, without a scheme that runs code. Otherwise it

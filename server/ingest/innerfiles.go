@@ -12,6 +12,7 @@ import (
 
 	"quarry/client/field"
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/server/index"
 )
 
@@ -146,10 +147,10 @@ func (c *collector) failure(name string, err error) error {
 }
 
 // defaults returns what a file says of its document without being read.
-func (c *collector) defaults(name, source string) (index.Document, error) {
+func (c *collector) defaults(name, source string) index.Document {
 	info, err := fs.Stat(c.fs, name)
 	if err != nil {
-		return index.Document{}, c.failure(name, err)
+		guard.Abort(c.failure(name, err))
 	}
 	var above []string
 	if folder := path.Dir(name); folder != "." {
@@ -157,47 +158,39 @@ func (c *collector) defaults(name, source string) (index.Document, error) {
 	}
 	doc := c.exported(source, name, name, titleFromName(path.Base(name)), above[max(0, len(above)-2):])
 	doc.Place, doc.UpdatedAt = field.JoinPlace(above...), info.ModTime().UTC()
-	return doc, nil
+	return doc
 }
 
 // innerDocument reads a file of a container as a document of its own.
-func (c *collector) innerDocument(name, source string) (doc index.Document, err error) {
+func (c *collector) innerDocument(name, source string) index.Document {
 	f, reason := c.formatOf(name)
 	if reason != "" || f.lines {
-		return doc, errors.New(cmp.Or(reason, wire.ReasonNotRead(path.Ext(name))))
+		guard.Abort(errors.New(cmp.Or(reason, wire.ReasonNotRead(path.Ext(name)))))
 	}
-	defaults, err := c.defaults(name, source)
-	if err != nil {
-		return doc, err
-	}
-	data, err := c.content(name)
-	if err != nil {
-		return doc, err
-	}
+	defaults := c.defaults(name, source)
+	data := guard.Must(c.content(name))
 	c.member = name
 	defer func() { c.member, c.encoding = "", "" }()
-	err = recovered(func() (err error) {
-		doc, err = c.document(f, data, defaults)
-		return err
-	})
-	if err == nil && f.data != nil && doc.UpdatedAt.Equal(defaults.UpdatedAt) {
+	doc := c.document(f, data, defaults)
+	if f.data != nil && doc.UpdatedAt.Equal(defaults.UpdatedAt) {
 		dateByFile(&doc)
 	}
-	doc.Positions = nil // of a file that cannot be opened by itself
-	return doc, err
+	return doc
 }
 
-// recovered calls read, whose panic costs one file or message of a container, not all of them.
-func recovered(read func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = readingFailed(p)
-		}
-	}()
-	return read()
+// recovered calls read, and returns the error that it was aborted with, or its panic: it costs one file or message of a
+// container, not all of them.
+func recovered(read func()) error {
+	err := guard.Call(func() error { read(); return nil })
+	if panicked, ok := errors.AsType[*guard.PanicError](err); ok {
+		return readingFailed(panicked)
+	}
+	return err
 }
 
-func readingFailed(p any) error { return fmt.Errorf("reading it failed: %v", p) }
+func readingFailed(panicked *guard.PanicError) error {
+	return fmt.Errorf("reading it failed: %s", panicked.Value)
+}
 
 // soleFile is the file system of a container that is a file.
 type soleFile struct{ *os.File }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"quarry/internal/guard"
 	"quarry/server/index"
 	"quarry/server/ingest/dates"
 	"quarry/server/ingest/mailmime"
@@ -37,37 +38,39 @@ type mailReader struct {
 
 // fromMail reads a message: its text, the messages it contains, and its attachments as far as there are readers for
 // them.
-func fromMail(r *fileReader, data []byte) (e extracted, err error) {
+func fromMail(r *fileReader, data []byte) extracted {
 	if len(bytes.TrimSpace(data)) == 0 {
-		return e, errEmpty
+		guard.Abort(errEmpty)
 	}
-	if isUTF16(data) {
-		text, _, err := decode(data, false)
-		if err != nil {
-			return e, err
-		}
-		data = text
-	}
+	data = narrow(data)
 	if !bytes.Contains(data, []byte("\n")) { // of an old Mac
 		data = bytes.ReplaceAll(data, []byte("\r"), []byte("\n"))
 	}
 	m := &mailReader{fileReader: r}
-	if err := m.message(data); err != nil {
-		return e, err
-	}
+	m.message(data)
 	if len(m.Body) == 0 && m.IsEncrypted {
-		return e, errEncryptedMail
+		guard.Abort(errEncryptedMail)
 	}
 	if m.Meta.Title == "" && len(m.Body) == 0 {
 		if reasons := r.leftOut.Reasons; len(reasons) > 0 {
-			return e, errors.New(reasons[0])
+			guard.Abort(errors.New(reasons[0]))
 		}
-		return e, errEmpty
+		guard.Abort(errEmpty)
 	}
 	if m.Meta.Link = m.link(); m.Meta.Link == "" {
 		m.Meta.Permalink = messageLink(messageID(m.Header))
 	}
-	return extracted{meta: m.Meta, body: string(m.Body), blocks: m.Blocks}, nil
+	return extracted{meta: m.Meta, body: string(m.Body), blocks: m.Blocks}
+}
+
+// narrow returns UTF-16 as UTF-8, and other data as it is.
+func narrow(data []byte) []byte {
+	if isUTF16(data) {
+		text, _, err := decode(data, false)
+		guard.Check(err)
+		return text
+	}
+	return data
 }
 
 func isUTF16(data []byte) bool {
@@ -77,11 +80,9 @@ func isUTF16(data []byte) bool {
 }
 
 // message reads the message of the file.
-func (m *mailReader) message(data []byte) error {
+func (m *mailReader) message(data []byte) {
 	header, body, err := splitMessage(data)
-	if err != nil {
-		return err
-	}
+	guard.Check(err)
 	m.header(header)
 	if m.inThread {
 		m.member = m.name()
@@ -91,7 +92,6 @@ func (m *mailReader) message(data []byte) error {
 		m.member = ""
 	}()
 	m.part(header, body, mailPlace{kind: "text/plain"})
-	return m.ctx.Err()
 }
 
 // inner reads a message in another one, at a depth from 1.

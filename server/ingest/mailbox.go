@@ -43,12 +43,11 @@ func isGmail(start []byte) bool {
 		(bytes.Contains(start, []byte("\nX-GM-THRID:")) || bytes.Contains(start, []byte("\nX-Gmail-Labels:")))
 }
 
-func readMbox(c *collector) error {
+func readMbox(c *collector) {
 	m := newMailReading(c, c.task.file.format.container.source)
 	defer m.close()
 	m.addMbox(".", nil)
 	m.read()
-	return nil
 }
 
 // mailReading reads the messages of a mailbox: first their headers, then thread by thread all of them.
@@ -87,12 +86,11 @@ func (m *mailReading) addMbox(name string, folders []string) {
 		return
 	}
 	m.boxes = append(m.boxes, mailBox{name, folders, file})
-	err = mbox.Split(file, size, func(found mbox.Message) error {
+	err = mbox.Split(file, size, func(found mbox.Message) {
 		at, _ := lineTime(found.Line)
 		m.addHead(mailHead{start: found.Start, end: found.End}, at)
-		return cmp.Or(m.ctx.Err(), m.failed)
 	})
-	if err != nil && !m.isOver() {
+	if m.check(); err != nil {
 		m.unread(name, m.failure(name, err))
 	}
 }
@@ -104,9 +102,9 @@ func (m *mailReading) addFile(name string, folders []string) {
 		m.unread(name, err)
 		return
 	}
+	_ = file.Close() // it was only read
 	m.boxes = append(m.boxes, mailBox{name: name, folders: folders})
 	m.addHead(mailHead{end: size}, time.Time{})
-	_ = file.Close() // it was only read
 }
 
 // open opens a message of a Maildir. A mail program may have given it other flags, and with them another name.
@@ -131,17 +129,14 @@ func (m *mailReading) open(name string) (fs.File, int64, error) {
 
 // unread reports what cannot be read, unless the whole mailbox cannot. A message that is gone the next sync sees.
 func (m *mailReading) unread(name string, err error) {
-	if m.failed == nil && !errors.Is(err, errGone) {
+	if m.check(); !errors.Is(err, errGone) {
 		m.innerProblem(name, err)
 	}
 }
 
 // addHead reads the header of a message. sent is a date for one without its own.
 func (m *mailReading) addHead(head mailHead, sent time.Time) {
-	if m.isOver() {
-		return
-	}
-	if len(m.threads.messages) >= mostMessages {
+	if m.check(); len(m.threads.messages) >= mostMessages {
 		m.left++
 		return
 	}
@@ -291,9 +286,7 @@ func lineTime(line string) (time.Time, bool) {
 // read reads the messages and passes a document of each thread on.
 func (m *mailReading) read() {
 	for heads := range m.threads.all() {
-		if m.thread(heads); m.isOver() {
-			return
-		}
+		m.thread(heads)
 	}
 	if m.threads.unjoined > 0 {
 		const most = mostNodes - mostMessages
@@ -310,10 +303,7 @@ func (m *mailReading) thread(heads []mailHead) {
 	size, root := 0, ""
 	for i, head := range heads {
 		read, err := m.message(head)
-		if m.isOver() {
-			return
-		}
-		if errors.Is(err, errGone) { // the next sync sees that
+		if m.check(); errors.Is(err, errGone) { // the next sync sees that
 			continue
 		}
 		if err == nil && read.Meta.Title == "" && len(read.Body) == 0 {

@@ -73,15 +73,12 @@ func stateInMaildir(name string, info fs.FileInfo) string {
 }
 
 // readMessages reads a folder in which each message is a file.
-func readMessages(c *collector) error {
+func readMessages(c *collector) {
 	m := newMailReading(c, mailSource)
 	for _, name := range c.names {
-		if !c.isOver() {
-			m.addFile(name, foldersOfMaildir(name))
-		}
+		m.addFile(name, foldersOfMaildir(name))
 	}
 	m.read()
-	return nil
 }
 
 // foldersOfMaildir returns the folders of a message as mail programs show them: .Work.2024/cur/1 is in Work, 2024.

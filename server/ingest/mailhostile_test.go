@@ -148,7 +148,7 @@ func TestPanicCostsOneMessage(t *testing.T) {
 			case path == "m.mbox":
 				panic("bad")
 			}
-			return format{name: "bad", text: func(*fileReader, string, index.Document) (extracted, error) { panic("bad") }}, ""
+			return format{name: "bad", text: func(*fileReader, string, index.Document) extracted { panic("bad") }}, ""
 		}
 		read := newTask(file, root, fileState{})
 		read.ahead = newBacklog(t.Context(), func(err error) { t.Error(err) })

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/internal/pattern"
 	"quarry/internal/text"
 	"quarry/server/ingest/mailmime"
@@ -82,11 +83,9 @@ func (p mailPart) isVersion() bool {
 	return !p.isAttached && (strings.HasPrefix(p.kind, "text/") && !isFile || strings.HasPrefix(p.kind, "multipart/"))
 }
 
-// part reads a part of a message, and those in it, unless the context ended.
+// part reads a part of a message, and those in it.
 func (m *mailReader) part(header mail.Header, body []byte, at mailPlace) {
-	if m.ctx.Err() != nil {
-		return
-	}
+	guard.Check(m.ctx.Err())
 	if m.parts++; m.parts > mostParts || at.depth > deepestPart {
 		m.leaveOut("further parts", errors.New("they are too many or nested too deeply"))
 		return
@@ -268,7 +267,7 @@ func (m *mailReader) attachment(p mailPart, data []byte, depth int) {
 	}
 	outer := m.member
 	m.member = strings.TrimPrefix(outer+": "+p.label(), ": ")
-	text, err := m.textOf(f, data)
+	text, err := guard.Result(func() string { return m.textOf(f, data) })
 	m.member = outer
 	const room = 1 << 10 // for the heading
 	if err == nil && len(m.Body)+len(text)+room > mostText {

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/text/encoding/simplifiedchinese"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/server/index"
 )
 
@@ -31,7 +32,7 @@ const calendarText = "BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:Launch\nLOCATION:Pi
 func readMail(t testing.TB, message string) (string, map[string][]string) {
 	t.Helper()
 	r := newFileReader(t.Context(), nil)
-	read, err := fromMail(r, []byte(message))
+	read, err := guard.Result(func() extracted { return fromMail(r, []byte(message)) })
 	if err != nil {
 		return "error: " + err.Error(), nil
 	}
@@ -220,7 +221,9 @@ func TestFoldedCharacters(t *testing.T) {
 		f, _ := formatOf(name)
 		for at := 1; at < len(words); at++ {
 			for _, fold := range []string{"\r\n ", "\n\t"} {
-				text, err := newFileReader(t.Context(), nil).textOf(f, fmt.Appendf(nil, form, words[:at]+fold+words[at:]))
+				text, err := guard.Result(func() string {
+					return newFileReader(t.Context(), nil).textOf(f, fmt.Appendf(nil, form, words[:at]+fold+words[at:]))
+				})
 				if err != nil || !strings.Contains(text, words) {
 					t.Fatalf("%s folded at %d: %q, %v", name, at, text, err)
 				}
@@ -246,13 +249,15 @@ func TestEncodedContacts(t *testing.T) {
 		"FN:A\nNOTE;ENCODING=BASE64:R3LDtsOfZQ==": "Note: Größe", "FN:A\nNOTE;ENCODING=QUOTED-PRINTABLE:one=0D=0Atwo": "one", "FN:cut=\nNOTE:x": "## cut=",
 		"N;CHARSET=UTF-8;ENCODING=QUOTED-PRINTABLE:T=C3=A4nn;J=C3=B6rg": "## Tänn, Jörg", "FN:One\nBEGIN:VCARD\nFN:Two": "## One\n\n## Two",
 	} {
-		text, err := newFileReader(t.Context(), nil).textOf(f, []byte("BEGIN:VCARD\n"+contact))
+		text, err := guard.Result(func() string { return newFileReader(t.Context(), nil).textOf(f, []byte("BEGIN:VCARD\n"+contact)) })
 		if err != nil || !strings.Contains(text, want) {
 			t.Errorf("%q: %q, %v; want %q", contact, text, err, want)
 		}
 	}
 	events, _ := formatOf("c.vcs")
-	text, err := newFileReader(t.Context(), nil).textOf(events, []byte("BEGIN:VCALENDAR\nVERSION:1.0\nBEGIN:VEVENT\nSUMMARY;ENCODING=QUOTED-PRINTABLE;CHARSET=UTF-8:Gr=C3=B6=\n=C3=9Fe\nEND:VEVENT\nEND:VCALENDAR"))
+	text, err := guard.Result(func() string {
+		return newFileReader(t.Context(), nil).textOf(events, []byte("BEGIN:VCALENDAR\nVERSION:1.0\nBEGIN:VEVENT\nSUMMARY;ENCODING=QUOTED-PRINTABLE;CHARSET=UTF-8:Gr=C3=B6=\n=C3=9Fe\nEND:VEVENT\nEND:VCALENDAR"))
+	})
 	if err != nil || !strings.Contains(text, "## Größe") {
 		t.Errorf("%q, %v", text, err)
 	}
@@ -264,7 +269,7 @@ func TestEntriesBeyondTheBound(t *testing.T) {
 	for name, entry := range map[string]string{"c.ics": "BEGIN:VEVENT\nSUMMARY:x\nEND:VEVENT\n", "c.vcf": "BEGIN:VCARD\nFN:x\nEND:VCARD\n"} {
 		f, _ := formatOf(name)
 		data := "BEGIN:VCALENDAR\n" + strings.Repeat(entry, mostEvents+5)
-		doc, err := r.document(f, []byte(data), index.Document{ID: "x", Type: f.name})
+		doc, err := resultOf(r, f, []byte(data), index.Document{ID: "x", Type: f.name})
 		if err != nil || len(doc.Chunks) == 0 || !strings.Contains(strings.Join(r.leftOut.Reasons, ""), "more than 50000") {
 			t.Errorf("%s: %d chunks, %v, %v", name, len(doc.Chunks), r.leftOut, err)
 		}

@@ -15,11 +15,11 @@ import (
 
 // fromMarkup returns the document of a text in Org, AsciiDoc or reStructuredText: plain text, with the title, dates and
 // authors that its head states.
-func fromMarkup(_ *fileReader, text string, defaults index.Document) (extracted, error) {
+func fromMarkup(_ *fileReader, text string, defaults index.Document) extracted {
 	body := strings.TrimLeft(text, "\n")
 	m := readMeta(headFields(body, defaults.Type), false)
 	m.dateByName(defaults.Origin)
-	return endOf(text, body, paragraphs(body, 0, kindProse), m), nil
+	return endOf(text, body, paragraphs(body, 0, kindProse), m)
 }
 
 var (

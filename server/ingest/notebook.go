@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/server/ingest/markdown"
 )
 
@@ -58,16 +58,14 @@ type notebookOutput struct {
 
 // fromNotebook returns the document of a Jupyter notebook: its text, its code, and the text of its outputs. Cells and
 // outputs that cannot be read are left out.
-func fromNotebook(r *fileReader, text string) (extracted, error) {
+func fromNotebook(r *fileReader, text string) extracted {
 	var n notebook
-	if err := wire.Unmarshal([]byte(text), &n); err != nil {
-		return extracted{}, fmt.Errorf("it is not a notebook: %w", err)
-	}
+	guard.While("it is not a notebook", wire.Unmarshal([]byte(text), &n))
 	for _, sheet := range n.Worksheets {
 		n.Cells = append(n.Cells, sheet.Cells...)
 	}
 	if n.Cells == nil {
-		return extracted{}, errors.New("it is not a notebook: it has no cells")
+		guard.Abort(errors.New("it is not a notebook: it has no cells"))
 	}
 	var about notebookMetadata
 	if err := wire.Unmarshal(n.Metadata, &about); err != nil && n.Metadata != nil {
@@ -104,8 +102,7 @@ func fromNotebook(r *fileReader, text string) (extracted, error) {
 			r.output(&w, output)
 		}
 	}
-	body, err := w.Text()
-	return extracted{meta: m, body: body}, err
+	return extracted{meta: m, body: guard.Must(w.Text())}
 }
 
 // output writes the richest form of an output that is text. Plain text that only names an object, like

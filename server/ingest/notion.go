@@ -17,6 +17,7 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
+	"quarry/internal/guard"
 	"quarry/internal/pattern"
 	"quarry/internal/text"
 	"quarry/server/index"
@@ -158,12 +159,12 @@ func isNotionPart(name string) bool {
 }
 
 // readNotionParts reads the archives in an archive as one export.
-func readNotionParts(c *collector) error {
+func readNotionParts(c *collector) {
 	names, packed := []string(nil), map[string]int64{}
 	var parts joinedFS
 	const mostParts = 200 // each has 5 GB
 	if len(c.names) > mostParts {
-		return fmt.Errorf("it has more than %d parts", mostParts)
+		guard.Abort(fmt.Errorf("it has more than %d parts", mostParts))
 	}
 	for _, name := range c.names {
 		archive, opened, err := c.openNested(name)
@@ -176,11 +177,7 @@ func readNotionParts(c *collector) error {
 		if !ok {
 			folder = "." // of a part with attachments only
 		}
-		part, err := fs.Sub(archive, folder)
-		if err != nil {
-			return err
-		}
-		parts = append(parts, part)
+		parts = append(parts, guard.Must(fs.Sub(archive, folder)))
 		for inner, size := range notionExport.packedSizes(archive, folder) {
 			if _, known := packed[inner]; !known && len(names) <= mostInner {
 				names, packed[inner] = append(names, inner), size
@@ -190,7 +187,7 @@ func readNotionParts(c *collector) error {
 	slices.Sort(names)
 	c.names, c.packed = atMost(c.fileReader, names, mostInner, "files of the export"), packed
 	c.fs, c.seen = parts, map[string]bool{}
-	return readNotionExport(c)
+	readNotionExport(c)
 }
 
 // notionReader reads the files of an export.
@@ -200,7 +197,7 @@ type notionReader struct {
 	pages   map[string]bool     // ids
 }
 
-func readNotionExport(c *collector) error {
+func readNotionExport(c *collector) {
 	n := notionReader{c.fileReader, map[string][]string{}, map[string]bool{}}
 	whole := map[string]bool{} // ids of databases with all rows
 	for _, name := range c.names {
@@ -209,7 +206,7 @@ func readNotionExport(c *collector) error {
 		whole[id] = whole[id] || all
 	}
 	if delete(n.pages, ""); len(n.pages) == 0 {
-		return errors.New("it contains no pages of Notion")
+		guard.Abort(errors.New("it contains no pages of Notion"))
 	}
 	var tables, pages []string // the columns of databases are needed to read their pages
 	for _, name := range c.names {
@@ -223,14 +220,13 @@ func readNotionExport(c *collector) error {
 			pages = append(pages, name)
 		}
 	}
-	c.addExported(append(tables, pages...), func(name string, data []byte) (index.Document, error) {
+	c.addExported(append(tables, pages...), func(name string, data []byte) index.Document {
 		return n.file(c, name, data)
 	})
-	return nil
 }
 
 // file returns the document of a page, database or attachment.
-func (n *notionReader) file(c *collector, name string, data []byte) (doc index.Document, err error) {
+func (n *notionReader) file(c *collector, name string, data []byte) (doc index.Document) {
 	title, id, _ := notionName(path.Base(name))
 	var above []string
 	if folder := path.Dir(name); folder != "." {
@@ -245,33 +241,26 @@ func (n *notionReader) file(c *collector, name string, data []byte) (doc index.D
 	page := c.exported(notionSource, name, id, title, above)
 	page.Link = notionAddress + id
 	f, _ := formatOf(name)
-	if path.Ext(name) == ".csv" {
+	switch {
+	case path.Ext(name) == ".csv":
 		page.ID += ".csv"
 		page.Title = title
 		// Without them the pages say less.
 		columns, _ := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(data, markUTF8))).Read()
 		n.columns[path.Join(append(slices.Clone(above), title)...)] = columns
-		doc, err = n.document(f, data, page)
-	} else {
-		var text string
-		switch {
-		case f.page:
-			var a answer
-			a, err = n.do(job{Work: workNotion, Data: data, Defaults: page, Pages: n.linked(data)}, nil)
-			doc = a.Document
-		default:
-			if text, err = n.decodeText(data, false); err != nil {
-				return doc, err
-			}
-			text = n.relinked(strings.TrimLeft(text, "\n"))
-			properties := notionProperties(text, n.columns[path.Join(above...)])
-			doc, err = n.made(extracted{meta: properties, body: text}, page)
-		}
+		doc = n.document(f, data, page)
+	case f.page:
+		j := job{Work: workNotion, Data: data, Defaults: page, Pages: n.linked(data)}
+		doc = guard.Must(n.do(j, nil)).Document
+	default:
+		text := n.relinked(strings.TrimLeft(n.decodeText(data, false), "\n"))
+		properties := notionProperties(text, n.columns[path.Join(above...)])
+		doc = n.made(extracted{meta: properties, body: text}, page)
 	}
 	for i := range doc.Chunks {
 		doc.Chunks[i].Link = "" // Notion has no addresses for headings in exports
 	}
-	return doc, err
+	return doc
 }
 
 // linked returns the exported pages whose ids stand in a page.

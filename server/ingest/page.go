@@ -22,7 +22,7 @@ type webPage struct {
 type pageHeading struct{ title, id string }
 
 // fromWebPage reads a page: its main content, with links to the anchors of its headings.
-func fromWebPage(r *fileReader, page string, defaults index.Document) (extracted, error) {
+func fromWebPage(r *fileReader, page string, defaults index.Document) extracted {
 	var web webPage
 	e := r.page(page, web.reduce)
 	if link := cleanLink(web.canonical); sameHost(link, defaults.Link) {
@@ -33,7 +33,7 @@ func fromWebPage(r *fileReader, page string, defaults index.Document) (extracted
 	}
 	web.anchor(e.blocks)
 	e.finish = web.cleanLinks
-	return e, nil
+	return e
 }
 
 // reduce collects what is special about the page, and leaves only its main content.

@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"quarry/internal/guard"
 	"quarry/server/ingest/dates"
 	"quarry/server/ingest/pdf"
 	"quarry/server/ingest/worker"
@@ -20,7 +21,7 @@ const levelOfPages = 6
 
 // fromPDF reads a PDF file: a section for each page, below the entry of the table of contents that it belongs to. The
 // link of a passage names its page, and its headings show it.
-func fromPDF(r *fileReader, data []byte) (extracted, error) {
+func fromPDF(r *fileReader, data []byte) extracted {
 	var document pdf.Document
 	err := r.pdf(data, document.Add)
 	if read := len(document.Texts); read > 0 && err != nil && r.ctx.Err() == nil &&
@@ -31,9 +32,7 @@ func fromPDF(r *fileReader, data []byte) (extracted, error) {
 	for _, page := range document.Lost {
 		r.leaveOut(fmt.Sprintf("page %d", page), errors.New("it is damaged"))
 	}
-	if err != nil {
-		return extracted{}, err
-	}
+	guard.Check(err)
 	return fromPages(document)
 }
 
@@ -46,7 +45,7 @@ func (r *fileReader) remotePDF(data []byte, send func(pdf.Message) error) error 
 	return err
 }
 
-func fromPages(document pdf.Document) (extracted, error) {
+func fromPages(document pdf.Document) extracted {
 	e := extracted{meta: pdfMeta(document.Message)}
 	var body strings.Builder
 	entries := document.Outline
@@ -73,12 +72,13 @@ func fromPages(document pdf.Document) (extracted, error) {
 	}
 	switch e.body = body.String(); {
 	case e.body != "":
-		return e, nil
 	case len(document.Texts) == 0:
-		return e, errEmpty
+		guard.Abort(errEmpty)
+	default:
+		guard.Abort(errors.New("its pages contain no text, only pictures; " +
+			"read it with a program for text recognition (OCR) first"))
 	}
-	return e, errors.New("its pages contain no text, only pictures; " +
-		"read it with a program for text recognition (OCR) first")
+	return e
 }
 
 func pageSlug(index int) string { return fmt.Sprintf("page=%d", index+1) }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"quarry/internal/guard"
 	"quarry/server/index"
 	"quarry/server/ingest/office"
 	"quarry/server/ingest/pdf"
@@ -14,18 +15,12 @@ import (
 
 func TestPagesOfPDF(t *testing.T) {
 	long := strings.Repeat("Some words of a long page. ", 60)
-	e, err := fromPages(pdf.Document{
+	e := fromPages(pdf.Document{
 		Message: pdf.Message{Title: "Microsoft Word - plan.doc", Authors: "Ada; Bo", Created: "D:2024", Modified: "D:20240203040506+01'00'",
 			Outline: []pdf.Bookmark{{Title: "Start", Page: 0}, {Title: "Nowhere", Page: -1}, {Title: "Detail", Level: 1, Page: 1}}},
 		Texts: []string{"# Re\x02\r\nsults of Lucene\x02\r\nBM25\r\n" + long, long, "", "last"},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := newFileReader(t.Context(), nil).build(e.body, e.blocks, e.meta, index.Document{ID: "x", Title: "plan", Link: "file:///plan.pdf"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := newFileReader(t.Context(), nil).build(e.body, e.blocks, e.meta, index.Document{ID: "x", Title: "plan", Link: "file:///plan.pdf"})
 	checkDocument(t, &d)
 	if !strings.HasPrefix(d.Chunks[0].Text, "# Results of Lucene-BM25\nSome words") || d.Title != "plan" || d.Type != "pdf" ||
 		!d.UpdatedAt.Equal(time.Date(2024, 2, 3, 3, 5, 6, 0, time.UTC)) || d.CreatedAt.Year() != 2024 || len(d.Authors) != 2 {
@@ -40,7 +35,7 @@ func TestPagesOfPDF(t *testing.T) {
 			t.Errorf("chunk %d of %d: %+v", i, len(d.Chunks), d.Chunks[min(i, len(d.Chunks)-1)])
 		}
 	}
-	if _, err := fromPages(pdf.Document{Texts: []string{"", " \r\n"}}); err == nil || !strings.Contains(err.Error(), "only pictures") {
+	if _, err := guard.Result(func() extracted { return fromPages(pdf.Document{Texts: []string{"", " \r\n"}}) }); err == nil || !strings.Contains(err.Error(), "only pictures") {
 		t.Error(err)
 	}
 }
@@ -96,7 +91,7 @@ func TestPagesThatAreLost(t *testing.T) {
 		}
 		return &pdf.FileError{Err: errors.New("the rest is lost")}
 	}
-	e, err := fromPDF(r, nil)
+	e, err := guard.Result(func() extracted { return fromPDF(r, nil) })
 	if want := []string{"pages 4 to 9: the rest is lost", "page 2: it is damaged"}; err != nil || e.body != "first\n\nthird\n\n" || !slices.Equal(r.leftOut.Reasons, want) {
 		t.Errorf("%q, %q, %v", e.body, r.leftOut.Reasons, err)
 	}

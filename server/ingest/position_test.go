@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"quarry/internal/guard"
 	"quarry/server/index"
 )
 
@@ -63,7 +64,7 @@ func readOne(t *testing.T, name, text string) index.Document {
 	if reason != "" {
 		t.Fatal(reason)
 	}
-	d, err := newFileReader(t.Context(), nil).document(f, []byte(text), index.Document{ID: file, Title: name, Origin: file, Type: f.name})
+	d, err := resultOf(newFileReader(t.Context(), nil), f, []byte(text), index.Document{ID: file, Title: name, Origin: file, Type: f.name})
 	if err != nil {
 		t.Fatal(fmt.Errorf("%s: %w", name, err))
 	}
@@ -78,12 +79,14 @@ func FuzzPositions(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		data := []byte(text)
-		decoded, err := newFileReader(t.Context(), nil).decodeText(data, false)
+		decoded, err := guard.Result(func() string { return newFileReader(t.Context(), nil).decodeText(data, false) })
 		if err != nil {
 			return
 		}
 		r := newFileReader(t.Context(), nil)
-		d, err := r.made(r.parseMarkdown(decoded, index.Document{ID: "x"}, false), index.Document{ID: "x"})
+		d, err := guard.Result(func() index.Document {
+			return r.made(r.parseMarkdown(decoded, index.Document{ID: "x"}, false), index.Document{ID: "x"})
+		})
 		if err != nil {
 			return
 		}

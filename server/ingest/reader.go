@@ -73,53 +73,48 @@ func newFileReader(ctx context.Context, readers *Readers) *fileReader {
 	return r
 }
 
-// read sends the contents of the task's file.
+// read sends the contents of the task's file. What aborts the reading of it keeps its documents, as they cannot be read
+// now.
 func (r *fileReader) read(t *task) {
 	defer close(t.parts)
 	r.leftOut, r.encoding = badLines{}, ""
 	last := part{last: true}
-	defer func() {
-		if p := recover(); p != nil { // of one document: the run continues
-			last = part{last: true}
-			last.Print, last.Reason = fingerprint(t.file.info), readingFailed(p).Error()
-		}
-		last.LeftOut = r.leftOut
-		t.send(last)
-	}()
+	err := guard.Call(func() error { last = r.readFile(t); return nil })
+	if panicked, ok := errors.AsType[*guard.PanicError](err); ok { // of one document: the run continues
+		last.Print, last.Reason = fingerprint(t.file.info), readingFailed(panicked).Error()
+	} else if err != nil {
+		last.unknown, last.Reason = true, reasonOf(err)
+	}
+	last.LeftOut = r.leftOut
+	t.send(last)
+}
+
+func (r *fileReader) readFile(t *task) part {
+	last := part{last: true}
 	if t.file.remote != nil {
-		last = r.readRemote(t)
-		return
+		return r.readRemote(t)
 	}
 	if t.file.info.IsDir() { // of the walk: its fingerprint is that of the files in it
 		last = r.readContainer(t, nil)
 		last.Print = fingerprint(t.file.info)
-		return
+		return last
 	}
-	handle, err := r.open(t)
-	if err != nil {
-		last = unreadable(err)
-		return
-	}
+	handle := guard.Must(r.open(t))
 	defer handle.Close()
-	info, err := handle.Stat()
-	if err != nil {
-		last = unreadable(err)
-		return
-	}
+	info := guard.Must(handle.Stat())
 	if !info.Mode().IsRegular() {
 		last.Print, last.Reason = fingerprint(info), specialReason(info.Mode())
-		return
+		return last
 	}
 	t.file.info = info
 	if t.file.format.mailbox || t.file.format.name == "eml" {
 		content, end, damage, err := unpack(handle)
 		if _, failed := errors.AsType[*fs.PathError](err); failed {
-			last = unreadable(err) // the disk may be full
-			return
+			guard.Abort(err) // the disk may be full
 		}
 		if err != nil {
 			last.Print, last.Reason = fingerprint(info), err.Error()
-			return
+			return last
 		}
 		defer end()
 		if damage != nil {
@@ -143,6 +138,7 @@ func (r *fileReader) read(t *task) {
 	if last.Print = fingerprint(info); time.Since(info.ModTime()) < racyAge {
 		last.Print = racyPrint(info.Size())
 	}
+	return last
 }
 
 // open opens the task's file. If no descriptor is free it waits a second for one, unless it did so for the file before,
@@ -171,11 +167,6 @@ func (r *fileReader) leaveOut(part string, why error) {
 	r.leftOut.add(0, oneLine(part+": "+why.Error(), longestValue))
 }
 
-// unreadable returns the last part of a file that cannot be read now.
-func unreadable(err error) part {
-	return part{last: true, unknown: true, fileState: fileState{Reason: reasonOf(err)}}
-}
-
 func (r *fileReader) readWhole(t *task, handle io.ReadCloser) part {
 	last := part{last: true}
 	if t.file.info.Size() > largestFile {
@@ -188,9 +179,7 @@ func (r *fileReader) readWhole(t *task, handle io.ReadCloser) part {
 	}
 	var content bytes.Buffer
 	content.Grow(int(min(t.file.info.Size(), largestFile)) + bytes.MinRead)
-	if _, err := content.ReadFrom(io.LimitReader(handle, largestFile+1)); err != nil {
-		return unreadable(err)
-	}
+	guard.Must(content.ReadFrom(io.LimitReader(handle, largestFile+1)))
 	_ = handle.Close() // there may be no other descriptor for a process that reads it
 	data := content.Bytes()
 	last.bytes = int64(len(data))
@@ -226,17 +215,14 @@ func (r *fileReader) readData(t *task, f format, data []byte, defaults index.Doc
 		return last
 	}
 	last.Reason = ""
-	doc, err := r.document(f, data, defaults)
+	doc, err := guard.Result(func() index.Document { return r.document(f, data, defaults) })
 	if err == nil && !isIncluded {
 		err = checkSecret(&doc)
 	}
 	if err == nil && int64(len(data)) >= r.largeText && distinctWords(&doc) > r.mostWords {
 		err = fmt.Errorf("it has more than %s different words, as dumps of data have", text.Number(r.mostWords))
 	}
-	switch {
-	case r.ctx.Err() != nil:
-		return unreadable(r.ctx.Err())
-	case err != nil:
+	if guard.Check(r.ctx.Err()); err != nil {
 		last.unknown = errors.Is(err, worker.ErrNoWorker)
 		last.Reason = oneLine(err.Error(), longestValue)
 		return last
@@ -257,17 +243,12 @@ func (r *fileReader) readLines(t *task, handle io.ReadSeeker) part {
 	last := part{last: true}
 	sum := sha256.New()
 	if t.comparable() {
-		size, err := io.Copy(sum, handle)
-		if err != nil {
-			return unreadable(err)
-		}
+		size := guard.Must(io.Copy(sum, handle))
 		if last.Hash = hashText(sum); last.Hash == t.known.Hash {
 			last.same, last.Reason, last.bytes = true, t.known.Reason, size
 			return last
 		}
-		if _, err := handle.Seek(0, io.SeekStart); err != nil {
-			return unreadable(err)
-		}
+		guard.Must(handle.Seek(0, io.SeekStart))
 		sum.Reset()
 	}
 	lines := newLineReader(io.TeeReader(handle, sum))
@@ -277,12 +258,11 @@ func (r *fileReader) readLines(t *task, handle io.ReadSeeker) part {
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err != nil && !errors.Is(err, errLongLine) {
-			return unreadable(err)
+		if !errors.Is(err, errLongLine) {
+			guard.Check(err)
 		}
-		if collect.line(lines, number, line, err); r.ctx.Err() != nil {
-			return unreadable(r.ctx.Err())
-		}
+		collect.line(lines, number, line, err)
+		collect.check()
 	}
 	last = collect.end()
 	last.Hash, last.Encoding = hashText(sum), lines.encoding
@@ -300,13 +280,10 @@ func (c *collector) line(lines *lineReader, number int, line []byte, err error) 
 	if err == nil && len(bytes.TrimSpace(line)) == 0 {
 		return
 	}
-	if err == nil {
-		line, err = lines.decode(line)
-	}
-	var doc index.Document
-	if err == nil {
-		doc, err = c.parseLine(line, c.task.file.info.ModTime())
-	}
+	doc, err := guard.Result(func() index.Document {
+		guard.Check(err)
+		return c.parseLine(guard.Must(lines.decode(line)), c.task.file.info.ModTime())
+	})
 	if err != nil {
 		c.problem(number, err)
 		return
@@ -479,20 +456,18 @@ func (l *lineReader) next() ([]byte, error) {
 }
 
 // parseLine parses an ingestion document, bare or as {"document":{…}}.
-func (r *fileReader) parseLine(line []byte, now time.Time) (doc index.Document, err error) {
+func (r *fileReader) parseLine(line []byte, now time.Time) index.Document {
 	var request struct {
 		Document *wire.IngestionDocument `json:"document"`
 		wire.IngestionDocument
 	}
-	if err := wire.Unmarshal(line, &request); err != nil {
-		return doc, fmt.Errorf("not an ingestion document: %w", err)
-	}
+	guard.While("not an ingestion document", wire.Unmarshal(line, &request))
 	document := request.IngestionDocument
 	if request.Document != nil {
 		document = *request.Document
 	}
 	if document.Sections == nil {
-		return doc, errors.New("not an ingestion document: it has no sections")
+		guard.Abort(errors.New("not an ingestion document: it has no sections"))
 	}
 	return r.fromIngestion(document, now)
 }

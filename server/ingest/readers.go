@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"time"
 
+	"quarry/internal/guard"
 	"quarry/server/index"
 	"quarry/server/ingest/pdf"
 	"quarry/server/ingest/web"
@@ -92,7 +93,8 @@ type answer struct {
 // out of the reader's document.
 func (r *fileReader) do(j job, part func(answer) error) (a answer, err error) {
 	if r.readers == nil {
-		return a, r.perform(j, nil, &a)
+		err = guard.Ended(func() { r.perform(j, nil, &a) })
+		return a, err
 	}
 	j.Member = r.member
 	a, err = r.readers.pool.Read(r.ctx, j, worker.Limit(r.readers.limit, len(j.Data)), part)
@@ -126,7 +128,7 @@ func ServeReaders(ctx context.Context, in io.Reader, out io.Writer, engine pdf.E
 			}
 			return broken
 		}
-		problem := recovered(func() error { return r.perform(j, session, &a) })
+		problem := recovered(func() { r.perform(j, session, &a) })
 		if _, isOfFile := errors.AsType[*pdf.FileError](broken); broken != nil && !isOfFile {
 			return a, broken
 		}
@@ -138,7 +140,7 @@ func ServeReaders(ctx context.Context, in io.Reader, out io.Writer, engine pdf.E
 }
 
 // perform does a job in this process.
-func (r *fileReader) perform(j job, session *worker.Session[answer], a *answer) (err error) {
+func (r *fileReader) perform(j job, session *worker.Session[answer], a *answer) {
 	f := pageFormat
 	if j.Extension != f.extension {
 		f, _ = r.formatOf("x" + j.Extension)
@@ -146,34 +148,29 @@ func (r *fileReader) perform(j job, session *worker.Session[answer], a *answer) 
 	f.name = j.Defaults.Type
 	switch j.Work {
 	case workText:
-		a.Text, err = r.textOf(f, j.Data)
+		a.Text = r.textOf(f, j.Data)
 	case workPDF:
-		err = r.pdf(j.Data, func(m pdf.Message) error {
-			return session.Send(answer{Page: m})
-		})
+		guard.Check(r.pdf(j.Data, func(m pdf.Message) error { return session.Send(answer{Page: m}) }))
 	case workMessage:
 		m := &mailReader{fileReader: r, inThread: true}
-		err = recovered(func() error { return m.message(j.Data) })
+		err := recovered(func() { m.message(j.Data) })
 		a.Message = m.mailContent
+		guard.Check(err)
 	case workConfluence:
 		reader := &confluenceReader{fileReader: r, base: j.Address, files: map[string]attachment{}}
-		a.Document, err = reader.page(j.Data, j.Defaults)
 		a.Linked = reader.files
+		a.Document = reader.page(j.Data, j.Defaults)
 	case workNotion:
 		reader := &notionReader{fileReader: r, pages: j.Pages}
-		a.Document, err = r.pageDocument(j.Data, reader.inspect, j.Defaults)
+		a.Document = r.pageDocument(j.Data, reader.inspect, j.Defaults)
 	case workStorage:
 		mentioned := &site{people: j.People}
-		a.Document, err = r.made(r.page(storageHTML(string(j.Data)), mentioned.inspectStorage), j.Defaults)
+		a.Document = r.made(r.page(storageHTML(string(j.Data)), mentioned.inspectStorage), j.Defaults)
 	case workList:
-		var address *url.URL
-		if address, err = url.Parse(j.Address); err == nil {
-			a.List, err = web.ReadList(j.Data, address)
-		}
+		a.List = guard.Must(web.ReadList(j.Data, guard.Must(url.Parse(j.Address))))
 	default:
-		a.Document, err = r.document(f, j.Data, j.Defaults)
+		a.Document = r.document(f, j.Data, j.Defaults)
 	}
-	return err
 }
 
 // mailContent is a message, as it crosses between processes.

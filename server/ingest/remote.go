@@ -157,9 +157,8 @@ func (r *fileReader) readRemote(t *task) part {
 	case isRefused:
 		last.Reason = refused.Error()
 		return last
-	case err != nil:
-		return unreadable(err)
 	}
+	guard.Check(err)
 	defaults := t.target.defaults(t.file)
 	defaults.ID, defaults.Link, defaults.Path, defaults.Type = t.file.remote.id, got.link, got.place, got.format.name
 	defaults.Title, defaults.UpdatedAt = cmp.Or(t.file.remote.title, defaults.Title), got.updated

@@ -18,7 +18,7 @@ var slackExport = container{kind: "Slack export", source: slackSource, is: isSla
 
 func isSlackExport(l layout) bool { return slack.IsExport(l, l.entries) }
 
-func readSlackExport(c *collector) error {
+func readSlackExport(c *collector) {
 	export := slack.OpenExport(c.content, c.names)
 	export.LeaveOut = c.leaveOut
 	for conversation, err := range export.Conversations(c.names) {
@@ -30,11 +30,8 @@ func readSlackExport(c *collector) error {
 		if len(conversation.Messages) > 0 {
 			c.addConversation(conversation)
 		}
-		if c.ctx.Err() != nil {
-			break
-		}
+		c.check()
 	}
-	return c.ctx.Err()
 }
 
 // addConversation adds the document of a conversation. Its passages link to the message with which they begin.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"quarry/internal/guard"
 	"quarry/internal/pattern"
 	"quarry/server/index"
 	"quarry/server/ingest/markdown"
@@ -24,9 +25,7 @@ const codeExtensions = `.bash .bat .c .cc .clj .cmake .conf .cpp .cs .css .dart 
 	.xml .yaml .yml .zig .zsh`
 
 // fromCode reads source code as one block of code, named as the file.
-func fromCode(_ *fileReader, text string, d index.Document) (extracted, error) {
-	return codeIn(text, d.Type, d), nil
-}
+func fromCode(_ *fileReader, text string, d index.Document) extracted { return codeIn(text, d.Type, d) }
 
 func codeIn(text, language string, d index.Document) extracted {
 	open, end := markdown.Fence(language, text)
@@ -42,16 +41,16 @@ func codeIn(text, language string, d index.Document) extracted {
 }
 
 // fromJSON reads a JSON file. One without lines is indented, so that it can be cut.
-func fromJSON(_ *fileReader, text string, d index.Document) (extracted, error) {
+func fromJSON(_ *fileReader, text string, d index.Document) extracted {
 	const longLine = 400 // bytes, on average
 	var indented bytes.Buffer
 	if len(text) < longLine*(1+strings.Count(text, "\n")) || indentedSize(text) > markdown.MaxBytes ||
 		json.Indent(&indented, []byte(text), "", " ") != nil {
-		return codeIn(text, "json", d), nil
+		return codeIn(text, "json", d)
 	}
 	e := codeIn(indented.String(), "json", d)
 	e.finish = nil
-	return e, nil
+	return e
 }
 
 // indentedSize returns how many bytes json.Indent makes of a text at most: a value in a thousand lists has a thousand
@@ -81,14 +80,14 @@ func indentedSize(text string) int {
 }
 
 // fromCSV reads a table. Each chunk repeats the header, and knows the lines that it comes from.
-func fromCSV(_ *fileReader, text string, d index.Document) (extracted, error) {
+func fromCSV(_ *fileReader, text string, d index.Document) extracted {
 	delimiter, start := separatorLine(text)
 	if start == 0 {
 		delimiter = delimiterOf(text, d.Type)
 	}
-	column := func() (extracted, error) { // of a table with only one
+	column := func() extracted { // of a table with only one
 		lines := strings.TrimLeft(text[start:], "\n")
-		return endOf(text, lines, paragraphs(lines, 0, kindLines), meta{}), nil
+		return endOf(text, lines, paragraphs(lines, 0, kindLines), meta{})
 	}
 	if !hasDelimiters(text[start:], delimiter) {
 		return column()
@@ -104,16 +103,13 @@ func fromCSV(_ *fileReader, text string, d index.Document) (extracted, error) {
 			break // at the end: lazy quotes allow everything else
 		}
 		if cells += len(row); cells > mostCells {
-			return extracted{}, fmt.Errorf("its table has more than %d cells", mostCells)
+			guard.Abort(fmt.Errorf("its table has more than %d cells", mostCells))
 		}
 		rows, ends = append(rows, slices.Clone(row)), append(ends, start+int(in.InputOffset()))
 	}
 	var w markdown.Writer
 	w.Table(rows)
-	body, err := w.Text()
-	if err != nil {
-		return extracted{}, err
-	}
+	body := guard.Must(w.Text())
 	if !strings.HasPrefix(body, "|") { // one column
 		return column()
 	}
@@ -121,7 +117,7 @@ func fromCSV(_ *fileReader, text string, d index.Document) (extracted, error) {
 	table := block{Kind: kindTable, End: len(body), Body: lineEnd(body, header)}
 	return extracted{body: body, blocks: []block{table}, finish: func(doc *index.Document) {
 		inRows(doc, body, text, ends)
-	}}, nil
+	}}
 }
 
 // separatorLine returns the delimiter that the first line names for Excel, as in "sep=;", and where the table begins; 0

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"quarry/internal/guard"
 	"quarry/internal/testkit/filetest"
 	"quarry/server/index"
 	"quarry/server/ingest/pdf"
@@ -64,11 +65,15 @@ func documentBy(t testing.TB, reader *fileReader, name string, data []byte) (ind
 	if reason != "" {
 		t.Fatal(reason)
 	}
-	d, err := reader.document(f, data, index.Document{ID: "x", Title: name, Origin: "/d/" + name, Type: f.name})
+	d, err := resultOf(reader, f, data, index.Document{ID: "x", Title: name, Origin: "/d/" + name, Type: f.name})
 	if err == nil {
 		checkDocument(t, &d)
 	}
 	return d, err
+}
+
+func resultOf(r *fileReader, f format, data []byte, defaults index.Document) (index.Document, error) {
+	return guard.Result(func() index.Document { return r.document(f, data, defaults) })
 }
 
 func textOf(d *index.Document) string {
@@ -266,7 +271,7 @@ func TestBrokenStructuredFiles(t *testing.T) {
 	} {
 		r := newFileReader(t.Context(), nil)
 		f, _ := formatOf(name)
-		d, err := r.document(f, []byte(data), index.Document{ID: "x"})
+		d, err := resultOf(r, f, []byte(data), index.Document{ID: "x"})
 		if err != nil || d.Title != "x" || r.leftOut.Count != 1 || !strings.Contains(r.leftOut.Reasons[0], "too many") {
 			t.Errorf("%s: %v, %v", name, err, r.leftOut)
 		}

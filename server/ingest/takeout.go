@@ -12,6 +12,7 @@ import (
 	"go.mau.fi/util/exslices"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/internal/text"
 	"quarry/server/index"
 	"quarry/server/ingest/dates"
@@ -47,17 +48,14 @@ func isTakeout(l layout) bool {
 
 func inTakeout(name string) bool { return !strings.HasSuffix(name, "/") }
 
-func readTakeout(c *collector) error {
+func readTakeout(c *collector) {
 	t := &takeoutReading{collector: c, mail: newMailReading(c, gmailSource), unread: map[string]map[string]int{}}
 	defer t.mail.close()
+	defer t.report() // of one that unpacks to too much, too
 	for _, name := range c.names {
-		if !c.isOver() {
-			t.file(name)
-		}
+		t.file(name)
 	}
 	t.mail.read()
-	t.report()
-	return nil
 }
 
 // takeoutReading reads a Takeout export: a folder for each service of Google.
@@ -89,18 +87,7 @@ func (t *takeoutReading) file(name string) {
 	case extension == ".json" && service != "Drive", reason != "", f.lines:
 		t.skip(service, extension)
 	default:
-		doc, err := t.innerDocument(name, source)
-		t.addFile(name, doc, err)
-	}
-}
-
-func (t *takeoutReading) addFile(name string, doc index.Document, err error) {
-	switch {
-	case t.isOver():
-	case err != nil:
-		t.innerProblem(name, err)
-	default:
-		t.add(doc, 0)
+		t.addDocument(name, func() index.Document { return t.innerDocument(name, source) })
 	}
 }
 
@@ -159,16 +146,15 @@ func (t *takeoutReading) note(name, service string) {
 		t.skip(service, ".json")
 		return
 	}
-	var doc index.Document
-	if err == nil {
-		doc, err = t.noteDocument(name, note)
-	}
 	if !note.IsTrashed {
-		t.addFile(name, doc, err)
+		t.addDocument(name, func() index.Document {
+			guard.Check(err)
+			return t.noteDocument(name, note)
+		})
 	}
 }
 
-func (t *takeoutReading) noteDocument(name string, note keepNote) (doc index.Document, err error) {
+func (t *takeoutReading) noteDocument(name string, note keepNote) index.Document {
 	var body strings.Builder
 	body.WriteString(note.Text + "\n\n")
 	for _, item := range note.List {
@@ -190,12 +176,9 @@ func (t *takeoutReading) noteDocument(name string, note keepNote) (doc index.Doc
 		m.Title, m.Untitled = oneLine(first, longestTitle), true
 	}
 	if m.Title == "" {
-		return doc, errEmpty
+		guard.Abort(errEmpty)
 	}
-	defaults, err := t.defaults(name, "file")
-	if err != nil {
-		return doc, err
-	}
+	defaults := t.defaults(name, "file")
 	defaults.Type = "note"
 	return t.made(extracted{meta: m, body: clean, blocks: paragraphs(clean, 0, kindLines)}, defaults)
 }

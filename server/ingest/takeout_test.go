@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 )
 
 // smallTakeout is an export of a Google account.
@@ -146,9 +147,7 @@ func FuzzMailFolders(f *testing.F) {
 			must(t, err)
 			c := &collector{fileReader: reader, task: newTask(foundFile{path: "/x", info: info}, &target{}, fileState{})}
 			c.innerFiles = innerFiles{fs: files, names: slices.Sorted(maps.Keys(files)), left: largestFile, seen: map[string]bool{}}
-			if err := kind.read(c); err != nil {
-				t.Fatal(err)
-			}
+			must(t, guard.Ended(func() { kind.read(c) }))
 			ids := map[string]bool{}
 			for _, doc := range c.part.documents {
 				if ids[doc.ID] || !utf8.ValidString(doc.Title) || len(doc.Title) > longestTitle {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"quarry/internal/guard"
 )
 
 const (
@@ -31,24 +33,20 @@ func Is(start []byte) bool {
 	return bytes.HasPrefix(start, separator[1:]) && separates(start, true)
 }
 
-// Split calls use with the messages of a file of size bytes. What is before the first one is left out. An error of use
-// ends it.
-func Split(file io.ReaderAt, size int64, use func(Message) error) error {
-	s := &splitter{file: file, size: size, buffer: make([]byte, window)}
-	at, err := s.next(0)
-	for err == nil && at < size {
-		data, failed := s.read(at, looked)
-		if failed != nil {
-			return failed
+// Split calls use with the messages of a file of size bytes. What is before the first one is left out. It returns an
+// error that aborts use, too.
+func Split(file io.ReaderAt, size int64, use func(Message)) error {
+	return guard.Ended(func() {
+		s := &splitter{file: file, size: size, buffer: make([]byte, window)}
+		for at := s.next(0); at < size; {
+			line, _, _ := bytes.Cut(s.read(at, looked), separator[:1])
+			m := Message{Line: string(line), Start: min(at+int64(len(line))+1, size)}
+			if at = s.end(m.Start); at > m.Start {
+				m.End = at
+				use(m)
+			}
 		}
-		line, _, _ := bytes.Cut(data, separator[:1])
-		m := Message{Line: string(line), Start: min(at+int64(len(line))+1, size)}
-		if at, err = s.end(m.Start); err == nil && at > m.Start {
-			m.End = at
-			err = use(m)
-		}
-	}
-	return err
+	})
 }
 
 type splitter struct {
@@ -60,44 +58,39 @@ type splitter struct {
 }
 
 // read returns the bytes of the file from at that are in memory: at least n, but at its end.
-func (s *splitter) read(at int64, n int) ([]byte, error) {
+func (s *splitter) read(at int64, n int) []byte {
 	needed := min(at+int64(n), s.size)
 	if at < s.start || needed > s.start+int64(len(s.data)) {
 		length, err := s.file.ReadAt(s.buffer[:min(int64(len(s.buffer)), s.size-at)], at)
-		if err != nil && !errors.Is(err, io.EOF) {
-			return nil, err
+		if !errors.Is(err, io.EOF) {
+			guard.Check(err)
 		}
 		if s.start, s.data = at, s.buffer[:length]; at+int64(length) < needed {
-			return nil, io.ErrUnexpectedEOF // the file was cut while it was read
+			guard.Abort(io.ErrUnexpectedEOF) // the file was cut while it was read
 		}
 	}
-	return s.data[at-s.start:], nil
+	return s.data[at-s.start:]
 }
 
 // next returns the start of the first line at or after from that separates messages, or the size.
-func (s *splitter) next(from int64) (int64, error) {
+func (s *splitter) next(from int64) int64 {
 	const context = 3 // bytes that show whether a line follows a blank one
 	for at := max(0, from-context); ; {
-		data, err := s.read(at, looked)
-		if err != nil {
-			return 0, err
-		}
+		data := s.read(at, looked)
 		line := at + int64(bytes.Index(data, separator)) + 1
 		switch {
 		case at == 0 && bytes.HasPrefix(data, separator[1:]):
 			line = 0
 		case line == at && at+int64(len(data)) >= s.size:
-			return s.size, nil
+			return s.size
 		case line == at:
 			at += int64(max(1, len(data)-len(separator)-context))
 			continue
 		}
 		before := min(line, int64(context))
-		if data, err = s.read(line-before, looked); err != nil {
-			return 0, err
-		}
+		data = s.read(line-before, looked)
 		if line >= from && separates(data[before:], isBlank(data[:before])) {
-			return line, nil
+			return line
 		}
 		at = max(line, at+1)
 	}
@@ -111,21 +104,15 @@ func isBlank(before []byte) bool {
 
 // end returns the end of the message at start: that of its length, if one is declared and true, else the next line that
 // separates messages.
-func (s *splitter) end(start int64) (int64, error) {
-	data, err := s.read(start, longestHeader)
-	if err != nil {
-		return 0, err
-	}
+func (s *splitter) end(start int64) int64 {
+	data := s.read(start, longestHeader)
 	if header, length := declared(data); length > 0 && length <= s.size-start-int64(header) {
 		end := start + int64(header) + length
-		data, err := s.read(end-1, looked)
-		if err != nil {
-			return 0, err
-		}
+		data := s.read(end-1, looked)
 		rest := bytes.TrimLeft(data[1:], "\r\n")
 		atLine := data[0] == '\n' || len(rest) < len(data)-1
 		if end == s.size || atLine && bytes.HasPrefix(rest, separator[1:]) && separates(rest, true) {
-			return end + int64(len(data)-1-len(rest)), nil
+			return end + int64(len(data)-1-len(rest))
 		}
 	}
 	return s.next(start)

@@ -12,9 +12,8 @@ import (
 // split returns the messages of a file.
 func split(t testing.TB, file string) (messages []string) {
 	t.Helper()
-	err := Split(strings.NewReader(file), int64(len(file)), func(m Message) error {
+	err := Split(strings.NewReader(file), int64(len(file)), func(m Message) {
 		messages = append(messages, file[m.Start:m.End])
-		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +110,7 @@ func TestUnquote(t *testing.T) {
 type cut struct{ io.ReaderAt }
 
 func TestFileThatShrinks(t *testing.T) {
-	err := Split(cut{strings.NewReader(line)}, 1000, func(Message) error { return nil })
+	err := Split(cut{strings.NewReader(line)}, 1000, func(Message) {})
 	if err != io.ErrUnexpectedEOF {
 		t.Error(err)
 	}
@@ -124,12 +123,11 @@ func FuzzSplit(f *testing.F) {
 	f.Add([]byte(line+"Content-Length: 7\r\n\r\n\r\n\r\nFrom x\r\n\r\n"), "\n\n\n")
 	f.Fuzz(func(t *testing.T, file []byte, body string) {
 		last := int64(0)
-		err := Split(bytes.NewReader(file), int64(len(file)), func(m Message) error {
+		err := Split(bytes.NewReader(file), int64(len(file)), func(m Message) {
 			if m.Start < last || m.End <= m.Start || m.End > int64(len(file)) {
-				return fmt.Errorf("message %d to %d after %d", m.Start, m.End, last)
+				t.Fatalf("message %d to %d after %d", m.Start, m.End, last)
 			}
 			last = m.End
-			return nil
 		})
 		if err != nil {
 			t.Fatal(err)
