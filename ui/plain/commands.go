@@ -13,22 +13,22 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/internal/text"
 	"quarry/ui/passage"
 )
 
-// search runs one query and lists the first results. Errors are printed and not returned, except those that end the
-// conversation.
-func (s *session) search(ctx context.Context, question string) error {
+// search runs one query and lists the first results.
+func (s *session) search(ctx context.Context, question string) {
 	if length := utf8.RuneCountInString(question); length > wire.MaxQueryRunes {
 		s.fail(fmt.Sprintf("the query has %d characters; the limit is %d", length, wire.MaxQueryRunes),
 			"Use a shorter query")
-		return nil
+		return
 	}
 	query := client.ParseQuery(question, s.Now())
 	if !query.Searches() && !query.Browses() {
 		s.fail("the query has no words", "Add words to search for")
-		return nil
+		return
 	}
 	for _, filter := range query.Unread {
 		s.say("Note: " + filter + " is not a valid filter and is searched as text.")
@@ -42,7 +42,7 @@ func (s *session) search(ctx context.Context, question string) error {
 		}
 		return answer, err
 	}
-	return waitFor(ctx, s, "Searching", search, func(answer *wire.SearchResponse) {
+	waitFor(ctx, s, "Searching", search, func(answer *wire.SearchResponse) {
 		s.query, s.answer, s.without = query, answer, without
 		s.results, s.listed, s.around = ranked(answer.Results), 0, map[int]int{}
 		s.printAnswer()
@@ -147,35 +147,35 @@ func (s *session) mostRestrictive() (chip, left int) {
 }
 
 // drop searches again without the filter that cut the most.
-func (s *session) drop(ctx context.Context) error {
+func (s *session) drop(ctx context.Context) {
 	if s.answer == nil || len(s.query.Chips) == 0 {
 		s.say("There is no filter to remove.")
-		return nil
+		return
 	}
 	chip, _ := s.mostRestrictive()
 	query := s.query.Without(chip)
 	s.say(prompt + query)
-	return s.search(ctx, query)
+	s.search(ctx, query)
 }
 
 // expand reads the passage with more of its document on each side, further each time.
-func (s *session) expand(ctx context.Context, at int) error {
+func (s *session) expand(ctx context.Context, at int) {
 	const step = 2 // pieces on each side
 	result := s.results[at]
 	if slices.Contains(s.Beside, result.Origin) {
 		s.fail("the document is in the profile "+result.Origin, remedyByLink(result))
-		return nil
+		return
 	}
 	if result.DocumentID == "" {
 		s.fail("this server cannot show surrounding text", remedyByLink(result))
-		return nil
+		return
 	}
 	around := min(s.around[at]+step, (wire.MaxChunksPerRequest-1)/2)
 	from, to := max(0, result.ChunkStart-around), result.ChunkEnd+around
 	read := func(ctx context.Context, c *client.Client) (*wire.DocumentChunks, error) {
 		return c.Chunks(ctx, result.DocumentID, from, min(to, from+wire.MaxChunksPerRequest-1), "")
 	}
-	return waitFor(ctx, s, "Reading", read, func(found *wire.DocumentChunks) {
+	waitFor(ctx, s, "Reading", read, func(found *wire.DocumentChunks) {
 		s.around[at] = around
 		s.printChunks(at, found)
 	})
@@ -226,45 +226,43 @@ func resultNumber(word string) int {
 	return number
 }
 
-// runCommand does what a line asks for. Only what ends the conversation is an error.
-func (s *session) runCommand(ctx context.Context, line string) error {
+// runCommand does what a line asks for.
+func (s *session) runCommand(ctx context.Context, line string) {
 	c := parseCommand(line)
 	switch {
 	case c.number > 0:
-		return s.runOnResult(ctx, c, line)
+		s.runOnResult(ctx, c, line)
 	case c.name == "quit":
-		return errLeft
+		guard.Abort(errLeft)
 	case c.name == "help":
 		s.help()
 	case c.name == "more":
 		s.more()
 	case c.name == "drop":
-		return s.drop(ctx)
+		s.drop(ctx)
 	case c.query == "":
 		s.say("Type a query, or help.")
 	default:
-		return s.search(ctx, c.query)
+		s.search(ctx, c.query)
 	}
-	return nil
 }
 
 // runOnResult does something with one result. A bare number before there are results is searched for.
-func (s *session) runOnResult(ctx context.Context, c command, line string) error {
+func (s *session) runOnResult(ctx context.Context, c command, line string) {
 	at := c.number - 1
 	switch {
 	case len(s.results) == 0 && c.name == "read":
-		return s.search(ctx, line)
+		s.search(ctx, line)
 	case len(s.results) == 0:
 		s.fail("there are no results", "Type a query. To search for this text, type /"+line)
 	case c.number > len(s.results):
 		s.fail(fmt.Sprintf("there is no result %d; the last one is %d", c.number, len(s.results)),
 			"Use another number. To search for this text, type /"+line)
 	case c.name == "expand":
-		return s.expand(ctx, at)
+		s.expand(ctx, at)
 	default:
 		map[string]func(int){"read": s.read, "raw": s.raw, "cite": s.cite, "open": s.open}[c.name](at)
 	}
-	return nil
 }
 
 func (s *session) help() {

@@ -111,7 +111,7 @@ func (s *session) run(ctx context.Context) error {
 	defer close(done)
 	s.lines = readLines(s.In, done)
 	s.greet()
-	err := s.loop(ctx)
+	err := guard.Ended(func() { s.loop(ctx) })
 	if errors.Is(err, errLeft) {
 		return nil
 	}
@@ -127,64 +127,52 @@ func (s *session) greet() {
 	s.say("Type a query and press Enter. Type help for the commands.")
 }
 
-// loop answers one line after the other.
-func (s *session) loop(ctx context.Context) error {
+// loop answers one line after the other. Only what ends the conversation aborts it, see guard.Abort; other errors are
+// printed.
+func (s *session) loop(ctx context.Context) {
 	if strings.TrimSpace(s.Query) != "" {
 		s.say(prompt + s.Query)
-		if err := s.search(ctx, s.Query); err != nil {
-			return err
-		}
+		s.search(ctx, s.Query)
 	}
 	for {
-		if err := s.write(s.Out, prompt); err != nil {
-			return err
-		}
-		line, err := s.nextLine(ctx)
-		if err != nil {
-			return err
-		}
-		if err := s.runCommand(ctx, strings.TrimSpace(line)); err != nil {
-			return err
-		}
+		guard.Check(s.write(s.Out, prompt))
+		s.runCommand(ctx, strings.TrimSpace(s.nextLine(ctx)))
 	}
 }
 
 // nextLine waits for a line. The first Ctrl-C explains itself, a second one right after it leaves.
-func (s *session) nextLine(ctx context.Context) (string, error) {
+func (s *session) nextLine(ctx context.Context) string {
 	for {
 		select {
 		case <-ctx.Done():
 			s.say("")
-			return "", ctx.Err()
+			guard.Abort(ctx.Err())
 		case line := <-s.lines:
 			s.interrupted = false
 			if errors.Is(line.err, errTooLong) {
 				s.fail(fmt.Sprintf("the line is longer than %d characters", wire.MaxQueryRunes), "Use a shorter query")
-				return "", nil
+				return ""
 			}
 			if line.err != nil {
 				s.say("")
-				return "", errLeft
+				guard.Abort(errLeft)
 			}
-			return line.text, nil
+			return line.text
 		case <-s.Interrupts:
 			s.say("")
 			if s.interrupted {
-				return "", errLeft
+				guard.Abort(errLeft)
 			}
 			s.interrupted = true
 			s.say("Press Ctrl-C again to quit, or continue typing.")
-			if err := s.write(s.Out, prompt); err != nil {
-				return "", err
-			}
+			guard.Check(s.write(s.Out, prompt))
 		}
 	}
 }
 
-// waitFor opens the target, runs work and then done. It says so after a moment, and Ctrl-C cancels it. An error of the
-// work is printed and not returned.
+// waitFor opens the target, runs work and then done. It says so after a moment, and Ctrl-C cancels it.
 func waitFor[T any](ctx context.Context, s *session, doing string,
-	work func(context.Context, *client.Client) (T, error), done func(T)) error {
+	work func(context.Context, *client.Client) (T, error), done func(T)) {
 	var value T
 	working, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -201,24 +189,22 @@ func waitFor[T any](ctx context.Context, s *session, doing string,
 	for {
 		select {
 		case err := <-finished:
-			switch {
-			case ctx.Err() != nil:
-				return ctx.Err()
-			case err != nil:
+			guard.Check(ctx.Err())
+			if err != nil {
 				s.failed(err)
-			default:
+			} else {
 				done(value)
 			}
-			return nil
+			return
 		case <-slow.C:
 			s.say(doing + ".")
 		case <-s.Interrupts:
 			s.say("")
 			s.say("Cancelled. Press Ctrl-C again to quit.")
 			s.interrupted = true
-			return nil
+			return
 		case <-ctx.Done():
-			return ctx.Err()
+			guard.Abort(ctx.Err())
 		}
 	}
 }
