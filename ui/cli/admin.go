@@ -78,12 +78,12 @@ func (a *app) openAdministered(ctx context.Context, change bool) (*client.Sessio
 
 // addCommand returns a command that makes a thing and prints it: as JSON for scripts, in a line for people. read
 // returns what the argument and the flags ask for.
-func addCommand[Request, T any](a *app, use, short string, read func(name string) (Request, error),
+func addCommand[Request, T any](a *app, use, short string, read func(name string) Request,
 	add func(*client.Client, context.Context, Request) (*wire.Added[T], error),
 	describe func(*wire.Added[T]) string) *cobra.Command {
 	is := traits{class: administers, arguments: cobra.NoFileCompletions, json: prints(*new(T))}
 	return a.administer(use, short, is, func(ctx context.Context, c *client.Client, name string) {
-		added := guard.Must(add(c, ctx, guard.Must(read(name))))
+		added := guard.Must(add(c, ctx, read(name)))
 		a.noteNewUsers(added.NewUsers)
 		a.report(added.Item, describe(added))
 	})
@@ -116,18 +116,17 @@ func listCommand[T any](a *app, kind administered[T]) *cobra.Command {
 }
 
 // checkEmails refuses what is no address.
-func checkEmails(emails ...string) error {
+func checkEmails(emails ...string) {
 	for _, email := range emails {
 		if !strings.Contains(email, "@") {
-			return usage("Give an address like jo@acme.com.", "%q is not an email address", email)
+			refuse("Give an address like jo@acme.com.", "%q is not an email address", email)
 		}
 	}
-	return nil
 }
 
-// unknownSource names the source that was probably meant.
-func unknownSource(source string) error {
-	return unknownIn(field.Of(field.Source), source, wire.SourceValues())
+// refuseSource names the source that was probably meant.
+func refuseSource(source string) {
+	refuseValueOf(field.Of(field.Source), source, wire.SourceValues())
 }
 
 // audienceFlags adds the flags for who has access: everybody, unless they name users or groups.
@@ -163,14 +162,14 @@ func (a *app) adminTenants() *cobra.Command {
 			tenant, err := c.AdminRemoveTenant(ctx, name, force)
 			if refused, ok := errors.AsType[*client.Error](err); ok && refused.Code == wire.CodeTenantNotEmpty {
 				do := "Delete everything in it: quarry admin tenant remove " + name + " --force" + a.libraryFlag()
-				guard.Abort(usage(do, "%s", refused.Error()))
+				refuse(do, "%s", refused.Error())
 			}
 			guard.Check(err)
 			a.report(tenant, fmt.Sprintf("Removed tenant %s (%s).", name, listOr("empty", tenant.Holds())))
 		})
 	remove.Flags().BoolVar(&force, "force", false, "delete the tenant with everything in it")
 	add := addCommand(a, "add NAME", "Create a tenant",
-		func(name string) (string, error) { return name, nil }, (*client.Client).AdminAddTenant,
+		func(name string) string { return name }, (*client.Client).AdminAddTenant,
 		func(added *wire.Added[wire.DirectoryTenant]) string {
 			name := added.Item.Name
 			if !added.IsNew {
@@ -187,14 +186,14 @@ func offerTenants(ctx context.Context, c *client.Client, _ string) []cobra.Compl
 	return without(tenants().offer(ctx, c, ""), []string{wire.DefaultTenant})
 }
 
-func addableSource(as string) (string, error) {
+func addableSource(as string) string {
 	value, _ := field.Of(field.Source).Read(as)
 	values := client.OfferedSources()
-	if slices.Contains(values, value) {
-		return value, nil
+	if !slices.Contains(values, value) {
+		all := strings.Join(slices.Sorted(slices.Values(values)), ", ")
+		refuse(wire.Hint(value, "Choose one of "+all, values), "unknown source %q", as)
 	}
-	all := strings.Join(slices.Sorted(slices.Values(values)), ", ")
-	return "", usage(wire.Hint(value, "Choose one of "+all, values), "unknown source %q", as)
+	return value
 }
 
 // administered is a kind of object that admin lists.
@@ -238,8 +237,8 @@ func (k administered[T]) find(ctx context.Context, c *client.Client, argument st
 		*name = argument
 	case 1:
 	default:
-		guard.Abort(usage("Give a name or id that only one of them has.", "%q names %d %ss: %s", argument,
-			len(labels), k.noun, strings.Join(labels, ", ")))
+		refuse("Give a name or id that only one of them has.", "%q names %d %ss: %s", argument,
+			len(labels), k.noun, strings.Join(labels, ", "))
 	}
 	return item, len(labels) == 1
 }
@@ -285,7 +284,7 @@ func (a *app) ensureTokenCommand() *cobra.Command {
 		"Print the environment of a user's sandbox, with its token",
 		traits{class: administers, json: prints(sandboxOutput{})},
 		func(ctx context.Context, c *client.Client, _ string) {
-			guard.Check(checkSandbox(sandbox, request.User, &address))
+			checkSandbox(sandbox, request.User, &address)
 			added := guard.Must(c.AdminEnsureSandboxToken(ctx, request))
 			a.noteNewUsers(added.NewUsers)
 			a.printSandbox(added, request.User, address)
@@ -300,19 +299,21 @@ func (a *app) ensureTokenCommand() *cobra.Command {
 }
 
 // checkSandbox checks the flags, and completes the address.
-func checkSandbox(sandbox bool, user string, address *string) (err error) {
+func checkSandbox(sandbox bool, user string, address *string) {
 	const example = "Example: quarry admin token ensure --sandbox --user jo@acme.com --url https://search.acme.com"
 	switch {
 	case !sandbox:
-		return usage(example, "missing flag --sandbox")
+		refuse(example, "missing flag --sandbox")
 	case user == "":
-		return usage(example, "missing flag --user")
+		refuse(example, "missing flag --user")
 	case *address != "":
-		if *address, err = wire.ServerURL(*address); err != nil {
-			return usage("Give an address like https://search.acme.com.", "--url: %v", err)
+		completed, err := wire.ServerURL(*address)
+		if err != nil {
+			refuse("Give an address like https://search.acme.com.", "--url: %v", err)
 		}
+		*address = completed
 	}
-	return checkEmails(user)
+	checkEmails(user)
 }
 
 // sandboxEnvironment are the variables to inject into a sandbox.

@@ -120,11 +120,12 @@ func tenants() administered[wire.DirectoryTenant] {
 func (a *app) adminUsers() *cobra.Command {
 	var role string
 	add := addCommand(a, "add EMAIL", "Add a user, or change the role of one",
-		func(email string) (string, error) {
+		func(email string) string {
 			if role != "" && !text.IsAmong(role, "basic admin") {
-				return "", usage("Use --role basic or --role admin.", "unknown role %q", role)
+				refuse("Use --role basic or --role admin.", "unknown role %q", role)
 			}
-			return email, checkEmails(email)
+			checkEmails(email)
+			return email
 		},
 		func(c *client.Client, ctx context.Context, email string) (*wire.Added[wire.DirectoryUser], error) {
 			return c.AdminAddUser(ctx, email, role)
@@ -180,37 +181,34 @@ type groupFlags struct {
 }
 
 // read returns the group with a name.
-func (f groupFlags) read(name string) (wire.DirectoryGroup, error) {
-	group := wire.DirectoryGroup{Name: name, External: f.isExternal, Users: f.users, Connectors: f.connectors}
-	if err := checkEmails(f.users...); err != nil || !f.isExternal {
-		return group, err
-	}
+func (f groupFlags) read(name string) wire.DirectoryGroup {
+	checkEmails(f.users...)
 	source, id, found := strings.Cut(name, ":")
 	_, known := wire.LookupSource(source)
 	switch {
+	case !f.isExternal:
 	case !found || strings.TrimSpace(id) == "":
-		return group, usage("Example: slack:C024BE91L --external",
+		refuse("Example: slack:C024BE91L --external",
 			"the name of a group of another system is SOURCE:ID, not %q", name)
 	case !known:
-		return group, unknownSource(source)
+		refuseSource(source)
 	}
-	return group, nil
+	return wire.DirectoryGroup{Name: name, External: f.isExternal, Users: f.users, Connectors: f.connectors}
 }
 
 func (a *app) adminGroups() *cobra.Command {
 	added := groupFlags{}
 	add := addCommand(a, "add NAME [--user EMAIL]", "Create a group, or add members to it",
-		func(name string) (wire.DirectoryGroup, error) {
-			group, err := added.read(name)
+		func(name string) wire.DirectoryGroup {
+			group := added.read(name)
 			switch {
-			case err != nil:
 			case group.External && len(group.Users) == 0:
-				err = usage("Add --user jo@acme.com", "--external requires --user")
+				refuse("Add --user jo@acme.com", "--external requires --user")
 			case group.External && len(group.Connectors) > 0:
-				err = usage("Omit --connector: synced documents name their groups.",
+				refuse("Omit --connector: synced documents name their groups.",
 					"--external and --connector exclude each other")
 			}
-			return group, err
+			return group
 		}, (*client.Client).AdminAddGroup,
 		func(result *wire.Added[wire.DirectoryGroup]) string {
 			return fmt.Sprintf("Added to group %s: %s.", result.Item.Name,
@@ -249,10 +247,7 @@ func (a *app) groupRemove() *cobra.Command {
 	}
 	command := changeCommand(a, "remove NAME|ID [--user EMAIL]", "Remove a group, or members of it", kind, done,
 		func(c *client.Client, ctx context.Context, group *wire.DirectoryGroup) error {
-			asked, err := removed.read(group.Name)
-			if err != nil {
-				return err
-			}
+			asked := removed.read(group.Name)
 			group.Users = without(group.Users, removed.users)
 			return c.AdminRemoveGroup(ctx, asked)
 		})
@@ -273,7 +268,7 @@ func (a *app) adminTokens() *cobra.Command {
 			if add.Flags().Changed("expires") {
 				request.ExpirationDays = &days
 			}
-			guard.Check(checkTokenRequest(request))
+			checkTokenRequest(request)
 			added := guard.Must(c.AdminAddToken(ctx, request))
 			a.noteNewUsers(added.NewUsers)
 			a.printToken(added.Item)
@@ -307,19 +302,20 @@ func (a *app) adminTokens() *cobra.Command {
 		listCommand(a, tokens()), remove)
 }
 
-func checkTokenRequest(request wire.AccessTokenRequest) error {
+func checkTokenRequest(request wire.AccessTokenRequest) {
 	name, days := strings.TrimSpace(request.Name), request.ExpirationDays
 	switch length := len([]rune(name)); {
 	case length == 0:
-		return usage("Example: quarry admin token add laptop", "argument NAME is empty")
+		refuse("Example: quarry admin token add laptop", "argument NAME is empty")
 	case length > longestTokenName:
-		return usage("Give a shorter name.", "the name has %d characters; the limit is 100", length)
-	case request.User != "" && checkEmails(request.User) != nil:
-		return checkEmails(request.User)
-	case days != nil:
-		return checkRange("expires", *days, 1, mostTokenDays)
+		refuse("Give a shorter name.", "the name has %d characters; the limit is 100", length)
 	}
-	return nil
+	if request.User != "" {
+		checkEmails(request.User)
+	}
+	if days != nil {
+		checkRange("expires", *days, 1, mostTokenDays)
+	}
 }
 
 // printToken shows a new token. This is the only time that it can be seen.
@@ -340,9 +336,10 @@ func (a *app) printToken(token wire.NewAccessToken) {
 func (a *app) adminConnectors() *cobra.Command {
 	made := wire.DirectoryConnector{DocumentSets: []string{}}
 	add := addCommand(a, "add NAME --source SOURCE", "Create a connector",
-		func(name string) (wire.DirectoryConnector, error) {
+		func(name string) wire.DirectoryConnector {
 			made.Name = name
-			return made, checkConnector(made)
+			checkConnector(made)
+			return made
 		}, (*client.Client).AdminAddConnector,
 		func(added *wire.Added[wire.DirectoryConnector]) string {
 			return fmt.Sprintf("Created connector %s with number %d. Post documents to /onyx-api/ingestion with "+
@@ -365,29 +362,29 @@ func (a *app) adminConnectors() *cobra.Command {
 			}))
 }
 
-func checkConnector(c wire.DirectoryConnector) error {
+func checkConnector(c wire.DirectoryConnector) {
 	_, known := wire.LookupSource(c.Source)
 	switch {
 	case c.Source == "":
-		return usage("Example: quarry admin connector add Wiki --source confluence", "missing flag --source")
+		refuse("Example: quarry admin connector add Wiki --source confluence", "missing flag --source")
 	case !known:
-		return unknownSource(c.Source)
+		refuseSource(c.Source)
 	case !text.IsAmong(c.AccessType, "public private sync"):
-		return usage("Use --access public, private or sync.", "unknown access type %q", c.AccessType)
+		refuse("Use --access public, private or sync.", "unknown access type %q", c.AccessType)
 	case len(c.Groups) > 0 && c.AccessType != "private":
-		return usage("Omit --group, or use --access private.", "--group requires a private connector")
+		refuse("Omit --group, or use --access private.", "--group requires a private connector")
 	case c.Creator != "":
-		return checkEmails(c.Creator)
+		checkEmails(c.Creator)
 	}
-	return nil
 }
 
 func (a *app) adminSets() *cobra.Command {
 	made, restricted := wire.DirectorySet{}, false
 	add := addCommand(a, "add NAME [--connector NAME]", "Create a document set",
-		func(name string) (wire.DirectorySet, error) {
+		func(name string) wire.DirectorySet {
 			made.Name, made.IsPublic = name, !restricted && len(made.Users)+len(made.Groups) == 0
-			return made, checkEmails(made.Users...)
+			checkEmails(made.Users...)
+			return made
 		}, (*client.Client).AdminAddDocumentSet,
 		func(*wire.Added[wire.DirectorySet]) string {
 			return fmt.Sprintf("Created document set %s for %s.", made.Name,
@@ -409,12 +406,13 @@ func (a *app) adminSets() *cobra.Command {
 func (a *app) adminAgents() *cobra.Command {
 	made, restricted, since := wire.DirectoryAgent{}, false, ""
 	add := addCommand(a, "add NAME [--document-set NAME]", "Create an agent",
-		func(name string) (wire.DirectoryAgent, error) {
+		func(name string) wire.DirectoryAgent {
 			made.Name, made.IsPublic = name, !restricted && len(made.Users)+len(made.Groups) == 0
 			if since != "" {
 				made.SearchStartDate = &since
 			}
-			return made, checkAgent(made)
+			checkAgent(made)
+			return made
 		}, (*client.Client).AdminAddAgent,
 		func(added *wire.Added[wire.DirectoryAgent]) string {
 			return fmt.Sprintf("Created agent %s with number %d for %s. Search with it: --agent-id %d", made.Name,
@@ -440,14 +438,14 @@ func (a *app) adminAgents() *cobra.Command {
 			}))
 }
 
-func checkAgent(agent wire.DirectoryAgent) error {
+func checkAgent(agent wire.DirectoryAgent) {
 	if since := agent.SearchStartDate; since != nil {
 		if _, err := time.Parse(time.DateOnly, *since); err != nil {
-			return usage("Give a date like 2026-01-31.", "--since %q is not a date", *since)
+			refuse("Give a date like 2026-01-31.", "--since %q is not a date", *since)
 		}
 	}
 	if (agent.Provider == "") != (agent.Model == "") {
-		return usage("Give both or neither.", "--provider and --model belong together")
+		refuse("Give both or neither.", "--provider and --model belong together")
 	}
-	return checkEmails(agent.Users...)
+	checkEmails(agent.Users...)
 }

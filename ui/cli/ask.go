@@ -62,7 +62,7 @@ type answerPrinter interface {
 
 func (a *app) ask(ctx context.Context, choice target.Choice, arguments []string, options *askOptions) {
 	if options.given("prompt") && len(arguments) > 0 {
-		guard.Abort(usage("Give only one of them.", "the question is given twice: as an argument and with --prompt"))
+		refuse("Give only one of them.", "the question is given twice: as an argument and with --prompt")
 	}
 	words, piped := a.question(ctx, arguments, options)
 	message, search := a.planAsk(words, piped, options, choice)
@@ -195,9 +195,9 @@ func (a *app) question(ctx context.Context, arguments []string, options *askOpti
 	}
 	switch {
 	case words == "" && piped == "":
-		guard.Abort(usage(`Example: quarry ask "how do we roll back a deploy?"`, "no question"))
+		refuse(`Example: quarry ask "how do we roll back a deploy?"`, "no question")
 	case !utf8.ValidString(words) || !utf8.ValidString(piped):
-		guard.Abort(usage("Use UTF-8; add files with quarry add FILE", "the question is not valid UTF-8"))
+		refuse("Use UTF-8; add files with quarry add FILE", "the question is not valid UTF-8")
 	}
 	return words, piped
 }
@@ -208,12 +208,11 @@ func (a *app) planAsk(words, piped string, options *askOptions,
 	choice target.Choice) (message string, search []plannedQuery) {
 	parsed := client.ParseQuery(words, a.now())
 	if piped == "" {
-		guard.Check(requireWords(parsed, words))
+		requireWords(parsed, words)
 	}
 	if options.Session != "" {
 		if parsed.Agent != "" {
-			guard.Abort(usage("Omit the agent: a conversation keeps its own.",
-				"--session and agent: exclude each other"))
+			refuse("Omit the agent: a conversation keeps its own.", "--session and agent: exclude each other")
 		}
 		choice.Agent = wire.Agent{}
 	}
@@ -266,16 +265,16 @@ func (a *app) noteAfter(ctx context.Context, checks *filterCheck, request wire.C
 }
 
 // requireWords refuses a text in which there is nothing to search for.
-func requireWords(parsed client.Query, text string) error {
+func requireWords(parsed client.Query, text string) {
 	switch {
 	case parsed.HasWords():
-		return nil
+		return
 	case len(parsed.Chips) > 0:
-		return usage("Add words to search for.", "%q has filters but no words", text)
+		refuse("Add words to search for.", "%q has filters but no words", text)
 	case len(parsed.Exclude) > 0:
-		return usage("Add words to search for.", "%q only excludes words", text)
+		refuse("Add words to search for.", "%q only excludes words", text)
 	}
-	return usage(`Example: quarry search "how do we roll back a deploy"`, "%q has no words to search for", text)
+	refuse(`Example: quarry search "how do we roll back a deploy"`, "%q has no words to search for", text)
 }
 
 const (

@@ -35,9 +35,9 @@ func (a *app) printCollection(ctx context.Context, choice target.Choice, format 
 	case format == "":
 		format = state.Markdown
 	case !slices.Contains(state.Formats(), format):
-		guard.Abort(unknownValue("format", format, "quarry collection --help", state.Formats()))
+		refuseValue("format", format, "quarry collection --help", state.Formats())
 	case a.flags.JSON && format != state.JSON:
-		guard.Abort(usage("Give only one of them.", "--json and --format %s exclude each other", format))
+		refuse("Give only one of them.", "--json and --format %s exclude each other", format)
 	}
 	stored := guard.Must(a.program.State(choice).Load())
 	if len(stored.Collection) == 0 {
@@ -119,19 +119,18 @@ func savedNames(stored state.State) []string {
 func (a *app) findSaved(queries []string, options *searchOptions, choice target.Choice) *savedQuery {
 	if !options.given("saved") {
 		if options.onlyNew {
-			guard.Abort(usage("Name a search that was saved in the explorer: --saved NAME",
-				"--new works with --saved only"))
+			refuse("Name a search that was saved in the explorer: --saved NAME", "--new works with --saved only")
 		}
 		return nil
 	}
 	// What is cut or unchanged is not what is marked as seen.
 	for _, flag := range []string{"max-output", "budget", "raw"} {
 		if options.onlyNew && options.given(flag) {
-			guard.Abort(usage("Bound the results by --limit.", "--new and --%s exclude each other", flag))
+			refuse("Bound the results by --limit.", "--new and --%s exclude each other", flag)
 		}
 	}
 	if len(queries) > 0 {
-		guard.Abort(usage("Omit the query, or --saved.", "--saved runs a saved query; %q is another one", queries[0]))
+		refuse("Omit the query, or --saved.", "--saved runs a saved query; %q is another one", queries[0])
 	}
 	store := a.program.State(choice)
 	stored := guard.Must(store.Load())
@@ -139,14 +138,14 @@ func (a *app) findSaved(queries []string, options *searchOptions, choice target.
 	switch names := savedNames(stored); {
 	case ok:
 	case a.private():
-		guard.Abort(usage("Unset private in the configuration file, then save the search in the explorer.",
-			"no searches are saved: private is set"))
+		refuse("Unset private in the configuration file, then save the search in the explorer.",
+			"no searches are saved: private is set")
 	case len(names) == 0:
-		guard.Abort(usage("Save one in the explorer: ctrl+s", "unknown saved search %q: none is saved for %s",
-			options.saved, choice.Name()))
+		refuse("Save one in the explorer: ctrl+s", "unknown saved search %q: none is saved for %s",
+			options.saved, choice.Name())
 	default:
-		guard.Abort(usage(wire.Hint(options.saved, "Saved for "+choice.Name()+": "+shortList(names), names),
-			"unknown saved search %q", options.saved))
+		refuse(wire.Hint(options.saved, "Saved for "+choice.Name()+": "+shortList(names), names),
+			"unknown saved search %q", options.saved)
 	}
 	return &savedQuery{found, store}
 }

@@ -92,7 +92,7 @@ func (a *app) newCommand(use, short string, is traits,
 				return fail(ExitNotAvailable, "Unset QUARRY_READONLY to allow changes on this machine.",
 					"`%s` is disabled by QUARRY_READONLY", a.commandName())
 			}
-			guard.Check(checkArguments(command, arguments))
+			checkArguments(command, arguments)
 			run(command.Context(), arguments)
 			return nil
 		}}
@@ -115,26 +115,25 @@ func (a *app) targetCommand(use, short string, is traits,
 	return command
 }
 
-func checkArguments(command *cobra.Command, arguments []string) error {
+func checkArguments(command *cobra.Command, arguments []string) {
 	name, most := argumentOf(command), 1
 	example, _, _ := strings.Cut(lookupHelp(command.CommandPath()).examples, "\n")
 	switch {
 	case strings.Contains(name, "…"):
-		return nil
+		return
 	case name == "":
 		most = 0
 	}
 	switch {
 	case len(arguments) > most:
-		return usage("See: "+command.CommandPath()+" --help", "unexpected argument %q", arguments[most])
+		refuse("See: "+command.CommandPath()+" --help", "unexpected argument %q", arguments[most])
 	case most == 0 || strings.HasPrefix(name, "["):
-		return nil
+		return
 	case len(arguments) == 0:
-		return usage("Example: "+example, "missing argument %s", name)
+		refuse("Example: "+example, "missing argument %s", name)
 	case strings.TrimSpace(arguments[0]) == "":
-		return usage("Example: "+example, "argument %s is empty", name)
+		refuse("Example: "+example, "argument %s is empty", name)
 	}
-	return nil
 }
 
 // argumentOf returns what a usage line calls the arguments; "" if there are none.

@@ -95,9 +95,9 @@ func (a *app) configGet(_ context.Context, arguments []string) {
 
 func (a *app) configSet(arguments []string, unset bool) {
 	if len(arguments) == 0 {
-		guard.Abort(usage("Example: quarry config set theme dark", "missing argument KEY"))
+		refuse("Example: quarry config set theme dark", "missing argument KEY")
 	}
-	guard.Check(a.mayRedirect(arguments[0]))
+	a.mayRedirect(arguments[0])
 	file := a.configFile()
 	if unset {
 		a.configUnset(file, arguments)
@@ -108,7 +108,7 @@ func (a *app) configSet(arguments []string, unset bool) {
 	if action, ok := strings.CutPrefix(arguments[0], "keys."); ok && a.program.KeyProblems != nil {
 		if problems := a.program.KeyProblems(map[string][]string{action: strings.Split(value, ",")}); len(
 			problems) > 0 {
-			guard.Abort(usage("The actions and their keys are in docs/keys.md.", "%s", problems[0]))
+			refuse("The actions and their keys are in docs/keys.md.", "%s", problems[0])
 		}
 	}
 	guard.Check(file.Set(arguments[0], value))
@@ -122,24 +122,24 @@ func (a *app) configSet(arguments []string, unset bool) {
 // mayRedirect refuses to change, without a terminal, where searches, questions and tokens go: an agent that follows
 // what a document says has a pipe, though its standard input may be the terminal of the person who started it. Whoever
 // runs programs as this user can write the file itself; this prevents accidents.
-func (a *app) mayRedirect(path string) error {
+func (a *app) mayRedirect(path string) {
 	if a.io.OutTTY && a.io.ErrTTY || config.IsPresentation(path) || a.io.Env.Getenv("QUARRY_ALLOW_CONFIG") == "1" {
-		return nil
+		return
 	}
 	key, err := config.LookupKey(path)
 	// --unset removes all of one.
 	if group, _, _ := strings.Cut(path, "."); err != nil && group != "profiles" && group != "llm" {
-		return err
+		guard.Abort(err)
 	}
 	about, _, _ := strings.Cut(cmp.Or(key.About, "all of its keys"), ";")
-	return usage("A person does this in a terminal; QUARRY_ALLOW_CONFIG=1 allows it to a script.",
+	refuse("A person does this in a terminal; QUARRY_ALLOW_CONFIG=1 allows it to a script.",
 		"%s cannot be changed without a terminal: it decides more than how results look (%s)",
 		text.Clip(text.OneLine(path), 100), about)
 }
 
 func (a *app) configUnset(file *config.Config, arguments []string) {
 	if len(arguments) > 1 {
-		guard.Abort(usage("Omit the value, or --unset.", "unexpected argument %q", arguments[1]))
+		refuse("Omit the value, or --unset.", "unexpected argument %q", arguments[1])
 	}
 	if !guard.Must(file.Unset(arguments[0])) {
 		a.say("%s is not set in %s.", arguments[0], file.File)
@@ -167,20 +167,20 @@ func (a *app) sayTarget(key string) {
 func (a *app) newValue(key config.Key, arguments []string) string {
 	switch {
 	case len(arguments) > 2:
-		guard.Abort(usage("Quote a value with spaces; separate the items of a list by commas.",
-			"unexpected argument %q", arguments[2]))
+		refuse("Quote a value with spaces; separate the items of a list by commas.",
+			"unexpected argument %q", arguments[2])
 	case key.Secret && len(arguments) == 2:
-		guard.Abort(usage("Others can see arguments. Give it on standard input: quarry config set "+arguments[0]+
-			" < FILE", "%s is a secret", arguments[0]))
+		refuse("Others can see arguments. Give it on standard input: quarry config set "+arguments[0]+
+			" < FILE", "%s is a secret", arguments[0])
 	case !key.Secret && len(arguments) < 2:
-		guard.Abort(usage("It takes "+key.Values+".", "missing value of %s", arguments[0]))
+		refuse("It takes "+key.Values+".", "missing value of %s", arguments[0])
 	case !key.Secret:
 		return arguments[1]
 	}
 	value := a.readSecret(arguments[0])
 	if value == "" {
-		guard.Abort(usage("To remove the key: quarry config set "+arguments[0]+" --unset", "the value of %s is empty",
-			arguments[0]))
+		refuse("To remove the key: quarry config set "+arguments[0]+" --unset", "the value of %s is empty",
+			arguments[0])
 	}
 	return value
 }
@@ -200,7 +200,7 @@ func (a *app) readSecret(name string) string {
 		guard.While("read standard input", err)
 	}
 	if len(line) > longest {
-		guard.Abort(usage("Give only the secret.", "standard input has more than %d characters", longest))
+		refuse("Give only the secret.", "standard input has more than %d characters", longest)
 	}
 	return strings.TrimSpace(line)
 }
@@ -208,7 +208,7 @@ func (a *app) readSecret(name string) string {
 // configEdit opens a copy of the file in the person's editor, and replaces the file if what was written is valid.
 func (a *app) configEdit(context.Context, []string) {
 	if !a.io.interactive() {
-		guard.Abort(usage("Change one key: quarry config set KEY VALUE", "`config edit` needs a terminal"))
+		refuse("Change one key: quarry config set KEY VALUE", "`config edit` needs a terminal")
 	}
 	file := a.configFile()
 	before, err := file.Text()

@@ -34,12 +34,11 @@ type dialogue struct {
 func (a *app) configure(ctx context.Context, _ []string) {
 	ctx = a.traced(ctx)
 	if !a.io.InTTY || !a.io.ErrTTY || a.io.ReadSecret == nil {
-		guard.Abort(usage("Set ONYX_SERVER_URL and ONYX_PAT, or run it in a terminal.",
-			"configure requires a terminal"))
+		refuse("Set ONYX_SERVER_URL and ONYX_PAT, or run it in a terminal.", "configure requires a terminal")
 	}
 	name := cmp.Or(a.flags.Profile, defaultProfile)
 	if !regexp.MustCompile(`^[a-z0-9_-]+$`).MatchString(name) {
-		guard.Abort(usage("Use lower-case letters, digits, - and _.", "--profile %q is not a valid name", name))
+		refuse("Use lower-case letters, digits, - and _.", "--profile %q is not a valid name", name)
 	}
 	d := &dialogue{app: a, lines: bufio.NewReader(io.LimitReader(a.io.In, configureTries*8*longestAnswer))}
 	onAbandon := d.endLine
@@ -146,7 +145,7 @@ func (d *dialogue) repeat(label string, read func() (string, error), check func(
 		d.endLine()
 		switch {
 		case errors.Is(err, io.EOF):
-			guard.Abort(usage("Run quarry configure again in a terminal.", "the input ended; nothing was saved"))
+			refuse("Run quarry configure again in a terminal.", "the input ended; nothing was saved")
 		default:
 			guard.While("read the answer", err)
 		}
@@ -154,7 +153,7 @@ func (d *dialogue) repeat(label string, read func() (string, error), check func(
 			return answer
 		}
 		if d.showFailure("", d.app.explain(err)); tries == configureTries {
-			guard.Abort(usage("Start again: quarry configure", "no valid answer after %d tries", configureTries))
+			refuse("Start again: quarry configure", "no valid answer after %d tries", configureTries)
 		}
 	}
 }

@@ -83,7 +83,7 @@ func (a *app) openExplorer(ctx context.Context, e Exploration) {
 // explorationQuery appends the flags to the query as filters. Flags override filters of the same field.
 func (a *app) explorationQuery(words string, options *searchOptions) string {
 	if words != "" {
-		guard.Check(checkQuery(words))
+		checkQuery(words)
 	}
 	filters := a.flagFilters(a.flagRequest(options), options)
 	for _, filter := range filters {
@@ -96,7 +96,7 @@ func (a *app) explorationQuery(words string, options *searchOptions) string {
 	}
 	query := strings.TrimSpace(strings.Join(parts, " "))
 	if query != "" {
-		guard.Check(checkQuery(query))
+		checkQuery(query)
 	}
 	return query
 }
@@ -112,8 +112,8 @@ func (a *app) flagFilters(request wire.SearchRequest, options *searchOptions) (f
 		}), ",")
 		read := client.ParseQuery(filter, a.now())
 		if len(read.Chips) != 1 || read.Chips[0].Raw != filter || read.Chips[0].Value != strings.Join(values, ",") {
-			guard.Abort(usage("Print the results instead: add --format text", "the explorer has no filter for --%s %q",
-				flag, strings.Join(values, ",")))
+			refuse("Print the results instead: add --format text", "the explorer has no filter for --%s %q",
+				flag, strings.Join(values, ","))
 		}
 		filters = append(filters, filter)
 	}
@@ -183,7 +183,7 @@ func pickForms() []string { return []string{pickLink, pickCitation, pickPassage,
 // standard streams may be pipes.
 func (a *app) pick(command *cobra.Command, words []string, options *searchOptions) {
 	form := a.flags.Output
-	guard.Check(a.checkPick(command, words))
+	a.checkPick(command, words)
 	e := a.exploration(command, words, options)
 	if form == pickPath && !e.Target.HasFiles() {
 		guard.Abort(fail(ExitNotAvailable, "Print their links instead: -o "+pickLink,
@@ -200,25 +200,24 @@ func (a *app) pick(command *cobra.Command, words []string, options *searchOption
 }
 
 // checkPick refuses what does not go with picking.
-func (a *app) checkPick(command *cobra.Command, words []string) error {
+func (a *app) checkPick(command *cobra.Command, words []string) {
 	if form := a.flags.Output; !slices.Contains(pickForms(), form) {
-		return notAmong("form", form, pickForms())
+		refuseChoice("form", form, pickForms())
 	}
 	for _, flag := range printingFlags() {
 		if flag != "max-output" && command.Flags().Changed(flag) {
-			return usage("Choose what is printed by -o, or omit --pick.", "--pick and --%s exclude each other", flag)
+			refuse("Choose what is printed by -o, or omit --pick.", "--pick and --%s exclude each other", flag)
 		}
 	}
 	const instead = "Print results instead: quarry search"
 	switch {
 	case slices.Equal(words, []string{"-"}):
-		return usage("Give the words of the query.", "--pick reads no query from standard input")
+		refuse("Give the words of the query.", "--pick reads no query from standard input")
 	case a.plain():
-		return usage(instead, "--pick needs the full screen, which --plain and ACCESSIBLE turn off")
+		refuse(instead, "--pick needs the full screen, which --plain and ACCESSIBLE turn off")
 	case a.io.isDumb():
-		return usage(instead, "--pick needs a terminal that can be drawn on; TERM is dumb")
+		refuse(instead, "--pick needs a terminal that can be drawn on; TERM is dumb")
 	}
-	return nil
 }
 
 // unfit returns why a passage has no such form; "" if it has.

@@ -12,6 +12,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/internal/pattern"
 	"quarry/internal/text"
 )
@@ -65,6 +66,9 @@ func fail(code int, do, format string, arguments ...any) *Failure {
 func usage(do, format string, arguments ...any) *Failure {
 	return fail(ExitUsage, do, format, arguments...)
 }
+
+// refuse aborts because of something that the caller wrote.
+func refuse(do, format string, arguments ...any) { guard.Abort(usage(do, format, arguments...)) }
 
 // explain is the one place where errors become exit codes and words.
 func (a *app) explain(err error) *Failure {

@@ -76,18 +76,17 @@ func (a *app) refusedToGuests(root *cobra.Command, name string) error {
 }
 
 // refuseToGuest refuses what a guest asks of the machine.
-func (a *app) refuseToGuest(command *cobra.Command) error {
+func (a *app) refuseToGuest(command *cobra.Command) {
 	if !a.program.Guest {
-		return nil
+		return
 	}
 	local := localFlags()
 	for _, name := range slices.Sorted(maps.Keys(local)) {
 		flag := command.Flags().Lookup(name)
 		if flag != nil && flag.Changed && (name != "from" || flag.Value.String() != "-") {
-			return usage(local[name], "--%s is %s", name, notForGuests)
+			refuse(local[name], "--%s is %s", name, notForGuests)
 		}
 	}
-	return nil
 }
 
 // guestAdvice is what a guest can do about a failure. How this machine is set up is not theirs to change.

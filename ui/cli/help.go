@@ -79,7 +79,7 @@ func (a *app) helpCommand() *cobra.Command {
 			}
 			found, rest, err := command.Root().Find(arguments)
 			if err != nil || len(rest) > 0 {
-				guard.Abort(usage("See: quarry --help", "unknown command or topic %q", strings.Join(arguments, " ")))
+				refuse("See: quarry --help", "unknown command or topic %q", strings.Join(arguments, " "))
 			}
 			found.InitDefaultHelpFlag()
 			guard.Check(found.Help())

@@ -37,7 +37,7 @@ func asking(request wire.LibraryRequest) libraryChange {
 
 // changeLibrary opens the library of this machine, runs a change, and shows its progress and its end.
 func (a *app) changeLibrary(ctx context.Context, verb string, create bool, change libraryChange) {
-	guard.Check(a.localOnly())
+	a.localOnly()
 	a.noteOtherTarget()
 	a.with(ctx, a.openLibrary(create), func(ctx context.Context, c *client.Client) {
 		guard.Check(guard.Must(a.program.Host()).MayWrite(a.flags.Library))
@@ -64,11 +64,11 @@ func (a *app) changeLibrary(ctx context.Context, verb string, create bool, chang
 }
 
 // localOnly refuses flags that name another place than this machine's library.
-func (a *app) localOnly() error {
+func (a *app) localOnly() {
 	if a.flags.Server == "" && a.flags.Profile == "" && !a.flags.Sample {
-		return nil
+		return
 	}
-	return usage("Omit --server, --profile and --sample; use --library DIR for another library.",
+	refuse("Omit --server, --profile and --sample; use --library DIR for another library.",
 		"`%s` works only on a local library", a.commandName())
 }
 
@@ -113,7 +113,7 @@ func (a *app) absolute(paths []string) (found []string) {
 // notEmpty refuses an empty argument.
 func notEmpty(do, what string, arguments []string) {
 	if slices.ContainsFunc(arguments, func(argument string) bool { return strings.TrimSpace(argument) == "" }) {
-		guard.Abort(usage(do, "%s", what))
+		refuse(do, "%s", what)
 	}
 }
 
@@ -136,16 +136,16 @@ func (a *app) addCommand() *cobra.Command {
 			if slices.Contains(arguments, "-") {
 				a.readDocument(arguments, &request)
 			} else if request.Title != "" {
-				guard.Abort(usage("Example: quarry add - --title \"Release notes\" < notes.md",
-					"--title is only for documents from standard input"))
+				refuse("Example: quarry add - --title \"Release notes\" < notes.md",
+					"--title is only for documents from standard input")
 			} else {
 				request.Paths = a.addPaths(arguments)
 			}
 			if request.As != "" {
-				request.As = guard.Must(addableSource(request.As))
+				request.As = addableSource(request.As)
 			}
 			if request.Name != "" && len(arguments) > 1 {
-				guard.Abort(usage("Add the paths one by one.", "--name is the short name of one path"))
+				refuse("Add the paths one by one.", "--name is the short name of one path")
 			}
 			a.addToLibrary(ctx, request)
 		})
@@ -166,18 +166,18 @@ func (a *app) readDocument(arguments []string, request *wire.AddRequest) {
 	const example = "Example: quarry add - --title \"Release notes\" < notes.md"
 	switch {
 	case len(arguments) > 1:
-		guard.Abort(usage("Add paths with another command.", "- and paths exclude each other"))
+		refuse("Add paths with another command.", "- and paths exclude each other")
 	case strings.TrimSpace(request.Title) == "":
-		guard.Abort(usage(example, "missing --title of the document from standard input"))
+		refuse(example, "missing --title of the document from standard input")
 	case a.io.In == nil:
-		guard.Abort(usage(example, "there is no standard input"))
+		refuse(example, "there is no standard input")
 	}
 	var err error
 	request.Content, err = io.ReadAll(io.LimitReader(a.io.In, wire.MaxContent+1))
 	guard.While("read standard input", err)
 	if len(request.Content) > wire.MaxContent {
-		guard.Abort(usage("Save it to a file and add that: quarry add FILE", "standard input is larger than %d MB",
-			wire.MaxContent>>20))
+		refuse("Save it to a file and add that: quarry add FILE", "standard input is larger than %d MB",
+			wire.MaxContent>>20)
 	}
 	request.Title = text.OneLine(request.Title)
 }
@@ -185,12 +185,12 @@ func (a *app) readDocument(arguments []string, request *wire.AddRequest) {
 // addPaths checks that every path is there, before anything is read.
 func (a *app) addPaths(arguments []string) []string {
 	if len(arguments) == 0 {
-		guard.Abort(usage("Example: quarry add ~/notes", "missing argument PATH|URL"))
+		refuse("Example: quarry add ~/notes", "missing argument PATH|URL")
 	}
 	paths := a.absolute(arguments)
 	for i, path := range paths {
 		if wire.IsURL(path) {
-			guard.Check(checkAddress(path))
+			checkAddress(path)
 			continue
 		}
 		if _, err := os.Lstat(path); err != nil {
@@ -202,22 +202,21 @@ func (a *app) addPaths(arguments []string) []string {
 			if strings.Contains(arguments[i], "://") {
 				remedy = "Give a file, a folder, or an address with http:// or https://."
 			}
-			guard.Abort(usage(remedy, "cannot add %s: %w", arguments[i], reason))
+			refuse(remedy, "cannot add %s: %w", arguments[i], reason)
 		}
 	}
 	return paths
 }
 
 // checkAddress refuses what is no address of a page. It does not repeat what may be a password.
-func checkAddress(address string) error {
+func checkAddress(address string) {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Hostname() == "":
-		return usage("Example: quarry add https://docs.acme.example/sitemap.xml", "an argument is not a valid address")
+		refuse("Example: quarry add https://docs.acme.example/sitemap.xml", "an argument is not a valid address")
 	case u.User != nil:
-		return usage("Leave them out; quarry reads public pages only.", "an address has a user name or password")
+		refuse("Leave them out; quarry reads public pages only.", "an address has a user name or password")
 	}
-	return nil
 }
 
 // addToLibrary adds paths. Files that were named and of which none can be read are a failure, unlike those that a
@@ -266,13 +265,12 @@ func (a *app) removeCommand() *cobra.Command {
 		a.changesLibrary(files, changeSchemas),
 		func(ctx context.Context, arguments []string) {
 			if len(arguments) == 0 && set == "" && source == "" {
-				guard.Abort(usage("Give a path, a document id, --set NAME or --source SOURCE.",
-					"missing argument PATH|ID"))
+				refuse("Give a path, a document id, --set NAME or --source SOURCE.", "missing argument PATH|ID")
 			}
 			notEmpty("Use . for the current folder.", "an argument is empty", arguments)
 			if len(arguments) > 0 && set+source != "" || set != "" && source != "" {
-				guard.Abort(usage("Use one at a time: each removes all of its documents.",
-					"PATH|ID, --set and --source exclude each other"))
+				refuse("Use one at a time: each removes all of its documents.",
+					"PATH|ID, --set and --source exclude each other")
 			}
 			a.changeLibrary(ctx, verbRemoved, false,
 				func(ctx context.Context, c *client.Client, report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {

@@ -181,7 +181,7 @@ func (a *app) tagsCommand() *cobra.Command {
 }
 
 func (a *app) printTags(ctx context.Context, c *client.Client, choice target.Choice, prefix string, limit int) {
-	guard.Check(checkRange("limit", limit, 1, mostTags))
+	checkRange("limit", limit, 1, mostTags)
 	tags := guard.Must(c.ValidTags(ctx, prefix, limit))
 	counts := tagCounts(ctx, c, tags)
 	slices.SortStableFunc(tags, func(a, b wire.SourceTag) int {

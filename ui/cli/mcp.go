@@ -32,7 +32,7 @@ func (a *app) mcpCommand() *cobra.Command {
 func (a *app) mcp(ctx context.Context, choice target.Choice, connector bool) {
 	if a.io.InTTY {
 		if a.program.Guest {
-			guard.Abort(usage("Connect without a terminal: ssh -T HOST mcp", "mcp requires a pipe"))
+			refuse("Connect without a terminal: ssh -T HOST mcp", "mcp requires a pipe")
 		}
 		a.note("speaking the Model Context Protocol on standard input; end it with Ctrl-D")
 	}

@@ -27,10 +27,10 @@ func (a *app) migrateCommand() *cobra.Command {
 	command := a.newCommand("migrate --to ENGINE", "Copy the local library to another engine or database",
 		a.changesLibrary(nil, migrateSchemas), func(ctx context.Context, _ []string) {
 			if request.To == "" {
-				guard.Abort(usage("Use --to weaviate or --to postgres.", "missing flag --to"))
+				refuse("Use --to weaviate or --to postgres.", "missing flag --to")
 			}
 			if !slices.Contains(wire.Engines(), request.To) {
-				guard.Abort(usage("Use --to weaviate or --to postgres.", "unknown engine %q in --to", request.To))
+				refuse("Use --to weaviate or --to postgres.", "unknown engine %q in --to", request.To)
 			}
 			a.changeLibrary(ctx, verbMoved, false, asking(request))
 		})

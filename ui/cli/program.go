@@ -251,9 +251,7 @@ func Run(ctx context.Context, streams IO, arguments []string, program Program) i
 }
 
 func (a *app) execute(ctx context.Context, arguments []string) error {
-	if err := filterAsFlag(arguments); err != nil {
-		return err
-	}
+	filterAsFlag(arguments)
 	a.completes = len(arguments) > 0 && strings.HasPrefix(arguments[0], cobra.ShellCompRequestCmd)
 	root := a.root()
 	if a.program.Guest && len(arguments) > 0 && strings.HasPrefix(arguments[0], "__") { // the library's own, for shells

@@ -140,14 +140,14 @@ func (r *reading) cutAround(whole string, limit bound, lastLines []string) strin
 func (a *app) checkReferences(arguments []string, options readOptions) {
 	const example = "Example: quarry read 'DOCUMENT_ID#N' --around 2"
 	if len(arguments) == 0 {
-		guard.Abort(usage(example, "missing argument REF"))
+		refuse(example, "missing argument REF")
 	}
 	notEmpty(example, "argument REF is empty", arguments)
 	if len(arguments) > maxReferences {
-		guard.Abort(usage("Give fewer, or read them one after the other.", "too many references: %d, the limit is %d",
-			len(arguments), maxReferences))
+		refuse("Give fewer, or read them one after the other.", "too many references: %d, the limit is %d",
+			len(arguments), maxReferences)
 	}
-	guard.Check(checkRange("around", options.Around, 0, maxAround))
+	checkRange("around", options.Around, 0, maxAround)
 }
 
 // readError names the reference in an error; what a person wrote wrong stays as it is.

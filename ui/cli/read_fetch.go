@@ -49,8 +49,8 @@ func (a *app) fetchReading(ctx context.Context, c *client.Client, ref string, op
 		found.cited[0], found.cited[1] = client.CitedLines(ref)
 		return found
 	case options.Around > 0:
-		guard.Abort(usage("Omit --around, or give the reference of a passage (DOCUMENT_ID#N).",
-			"--around requires a passage; %q is a document", ref))
+		refuse("Omit --around, or give the reference of a passage (DOCUMENT_ID#N).",
+			"--around requires a passage; %q is a document", ref)
 	}
 	return wholeDocument(ctx, c, at.Document.ID)
 }
@@ -102,7 +102,7 @@ func (a *app) fetchSection(ctx context.Context, c *client.Client, at located, na
 		headings := exslices.CastFunc(outline, func(h wire.OutlineHeading) string { return text.OneLine(h.Text) })
 		do := wire.Hint(name, "See: quarry read "+config.ShellQuote(at.Document.ID)+" --outline"+a.targetFlags(),
 			headings)
-		guard.Abort(usage(do, "the document has no section %q", name))
+		refuse(do, "the document has no section %q", name)
 	}
 	heading, end, stop := outline[index], at.Document.ChunkCount-1, ""
 	for _, next := range outline[index+1:] {
@@ -235,7 +235,7 @@ func (r *reading) within(lines lineRange) *reading {
 		kept = append(kept, chunk)
 	}
 	if len(kept) == 0 {
-		guard.Abort(usage("Give lines of the document.", "the document has %s", text.Count(last, "line")))
+		refuse("Give lines of the document.", "the document has %s", text.Count(last, "line"))
 	}
 	r.whole = r.whole && len(kept) == len(r.chunks) && lines.first <= 1 && lines.last >= last
 	r.chunks, r.lines = kept, &shown

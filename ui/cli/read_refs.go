@@ -37,26 +37,27 @@ func (a *app) references(arguments []string, from string) []reference {
 	for _, argument := range arguments {
 		number, err := strconv.Atoi(strings.Trim(argument, "[]"))
 		if err != nil || number < 1 {
-			guard.Abort(usage("Give a citation number, like 2.", "%q is not a citation number", argument))
+			refuse("Give a citation number, like 2.", "%q is not a citation number", argument)
 		}
 		numbers = append(numbers, number)
 	}
 	results := a.savedResults(from)
-	return exslices.CastFunc(numbers, func(number int) reference { return guard.Must(refOf(results, number)) })
+	return exslices.CastFunc(numbers, func(number int) reference { return refOf(results, number) })
 }
 
 // refOf finds the reference of a citation number in a saved search, and where it was found.
-func refOf(results []savedResult, number int) (reference, error) {
+func refOf(results []savedResult, number int) reference {
 	for _, result := range results {
 		if result.CitationID == nil || *result.CitationID != number {
 			continue
 		}
 		if ref := cmp.Or(result.Ref, result.ShortRef, result.DocumentID); ref != "" {
-			return reference{ref, ref, result.Origin}, nil
+			return reference{ref, ref, result.Origin}
 		}
-		return reference{}, withoutID(result)
+		guard.Abort(withoutID(result))
 	}
-	return reference{}, usage("See citation_id in the saved search.", "the saved search has no citation %d", number)
+	refuse("See citation_id in the saved search.", "the saved search has no citation %d", number)
+	return reference{}
 }
 
 // choiceOf returns where to read a reference: in the profile that it was found in, if that has a name.
@@ -143,8 +144,7 @@ func withoutID(result savedResult) error {
 func (a *app) savedResults(path string) []savedResult {
 	results, err := decodeSaved(bytes.NewReader(a.readFlagFile("from", path, maxSavedSearch)))
 	if err != nil {
-		guard.Abort(usage("Save one: quarry search QUERY --json > FILE", "--from %s is not a saved search: %v",
-			path, err))
+		refuse("Save one: quarry search QUERY --json > FILE", "--from %s is not a saved search: %v", path, err)
 	}
 	return results
 }

@@ -16,7 +16,6 @@ import (
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/config"
-	"quarry/internal/guard"
 	"quarry/internal/text"
 	"quarry/ui/target"
 )
@@ -82,14 +81,12 @@ func bindFlags(flags *pflag.FlagSet, options any) {
 func (a *app) root() *cobra.Command {
 	options := &searchOptions{}
 	root := &cobra.Command{
-		Use:           "quarry [query…]",
-		Short:         "Search company knowledge from the terminal",
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		Args:          cobra.ArbitraryArgs,
-		PersistentPreRunE: func(command *cobra.Command, _ []string) error {
-			return a.begin(command)
-		},
+		Use:              "quarry [query…]",
+		Short:            "Search company knowledge from the terminal",
+		SilenceUsage:     true,
+		SilenceErrors:    true,
+		Args:             cobra.ArbitraryArgs,
+		PersistentPreRun: func(command *cobra.Command, _ []string) { a.begin(command) },
 		RunE: func(command *cobra.Command, arguments []string) error {
 			switch {
 			case a.flags.Version:
@@ -97,8 +94,7 @@ func (a *app) root() *cobra.Command {
 			case a.flags.Pick:
 				a.pick(command, arguments, options)
 			case command.Flags().Changed("output"):
-				return usage("Add --pick, or choose the output of a search by --format.",
-					"--output works with --pick only")
+				refuse("Add --pick, or choose the output of a search by --format.", "--output works with --pick only")
 			case a.explores(command, arguments):
 				a.explore(command, arguments, options)
 			case len(arguments) == 0 && command.ArgsLenAtDash() < 0 && !hasSearchFlags(command):
@@ -164,23 +160,23 @@ func hideFlags(flags *pflag.FlagSet, shown ...string) {
 }
 
 // begin runs before every command, when its flags are known.
-func (a *app) begin(command *cobra.Command) error {
+func (a *app) begin(command *cobra.Command) {
 	a.command = command
 	a.usePalettes()
 	if a.flags.Timeout < 0 || command.Flags().Changed("timeout") && a.flags.Timeout == 0 {
-		return usage("Give a duration like 30s or 10m.", "--timeout must be greater than 0")
+		refuse("Give a duration like 30s or 10m.", "--timeout must be greater than 0")
 	}
 	if command.Flags().Changed("max-output") && a.flags.MaxOutput < 0 {
-		return usage("Give a number of bytes, or 0 for no limit.", "--max-output must not be negative")
+		refuse("Give a number of bytes, or 0 for no limit.", "--max-output must not be negative")
 	}
 	if command.Flags().Changed("budget") && a.flags.Budget < 1 {
-		return usage("Give a number of tokens, or omit the flag.", "--budget must be greater than 0")
+		refuse("Give a number of tokens, or omit the flag.", "--budget must be greater than 0")
 	}
-	for _, check := range []func(*cobra.Command) error{a.refuseToGuest, emptyFlag, exclusiveFlags, a.readShape} {
-		guard.Check(check(command))
-	}
+	a.refuseToGuest(command)
+	emptyFlag(command)
+	exclusiveFlags(command)
+	a.readShape(command)
 	a.noteWarnings(command)
-	return nil
 }
 
 // flagFailure says what is wrong with a flag in words of the command line, not in those of the library that reads it.
@@ -204,21 +200,20 @@ func flagFailure(command *cobra.Command, err error) error {
 
 // filterAsFlag refuses a filter with a minus that is not inside a quoted query: -source:slack would be read as -s
 // ource:slack.
-func filterAsFlag(arguments []string) error {
+func filterAsFlag(arguments []string) {
 	for _, argument := range arguments {
 		name, _, isFilter := strings.Cut(argument, ":")
 		field, excludes := strings.CutPrefix(strings.ToLower(name), "-")
 		switch {
 		case argument == "--" || strings.HasPrefix(argument, "__"): // the library's own, for shells
-			return nil
+			return
 		case isFilter && excludes && slices.Contains(client.FilterNames(), field):
 			filter := text.OneLine(argument)
-			return usage(fmt.Sprintf("Quote the query and put -- before it: quarry search -- %s",
+			refuse(fmt.Sprintf("Quote the query and put -- before it: quarry search -- %s",
 				config.ShellQuote("WORDS "+filter)),
 				"%q is read as a flag", filter)
 		}
 	}
-	return nil
 }
 
 // flagValue names what a flag of a type takes.
@@ -231,7 +226,7 @@ func flagValue(kind string) string {
 // emptyFlag refuses a flag with an empty value: a variable that is not set, more often than not, and what it should
 // have narrowed or led elsewhere must not run without it. Only search takes --source "" for all sources, as Onyx's CLI
 // does.
-func emptyFlag(command *cobra.Command) (err error) {
+func emptyFlag(command *cobra.Command) {
 	command.Flags().Visit(func(flag *pflag.Flag) {
 		values := []string{flag.Value.String()}
 		if list, isList := flag.Value.(pflag.SliceValue); isList {
@@ -243,16 +238,15 @@ func emptyFlag(command *cobra.Command) (err error) {
 			return
 		}
 		blank := func(value string) bool { return strings.TrimSpace(value) == "" }
-		if err == nil && (len(values) == 0 || slices.ContainsFunc(values, blank)) {
-			err = usage("Give a value, or omit the flag.", "--%s is empty", flag.Name)
+		if len(values) == 0 || slices.ContainsFunc(values, blank) {
+			refuse("Give a value, or omit the flag.", "--%s is empty", flag.Name)
 		}
 	})
-	return err
 }
 
 // exclusiveFlags refuses flags of which only one can be given. configure asks for the server of a profile and may get
 // both.
-func exclusiveFlags(command *cobra.Command) error {
+func exclusiveFlags(command *cobra.Command) {
 	for _, group := range [][]string{{"server", "library", "profile", "sample"}, {"agent", "agent-id"},
 		{"days", "since"}, {"max-output", "budget"}, {"jq", "template"},
 		{"outline", "section", "lines", "around"}, {"session", "agent"}, {"session", "agent-id"}} {
@@ -264,10 +258,9 @@ func exclusiveFlags(command *cobra.Command) error {
 		}
 		if len(given) > 1 &&
 			!(command.Name() == "configure" && slices.Equal(given, []string{"--server", "--profile"})) {
-			return usage("Give only one of them.", "%s exclude each other", strings.Join(given, " and "))
+			refuse("Give only one of them.", "%s exclude each other", strings.Join(given, " and "))
 		}
 	}
-	return nil
 }
 
 // noteWarnings prints the warnings about the configuration. Commands that do not
@@ -339,7 +332,7 @@ func (a *app) givenLimit() bound {
 // bareQuery searches for words that follow no command.
 func (a *app) bareQuery(command *cobra.Command, words []string, options *searchOptions) {
 	if !a.io.interactive() {
-		guard.Check(a.refuseCommandWord(command, words, options))
+		a.refuseCommandWord(command, words, options)
 	}
 	a.noteNearCommand(command, words)
 	a.search(command.Context(), []string{strings.Join(words, " ")}, options)
@@ -372,12 +365,12 @@ func nearestCommand(root *cobra.Command, words []string) string {
 	return near
 }
 
-// notAmong is the error for a value of a flag that is not among the few that there are.
-func notAmong(what, value string, all []string) error {
-	return usage(wire.Hint(value, "Choose one of "+strings.Join(all, ", ")+".", all), "unknown %s %q", what, value)
+// refuseChoice is the error for a value of a flag that is not among the few that there are.
+func refuseChoice(what, value string, all []string) {
+	refuse(wire.Hint(value, "Choose one of "+strings.Join(all, ", ")+".", all), "unknown %s %q", what, value)
 }
 
-// unknownValue is the error for a value that is not among the known ones, which another command lists.
-func unknownValue(what, value, list string, known ...[]string) error {
-	return usage(wire.Hint(value, "See: "+list, known...), "unknown %s %q", what, value)
+// refuseValue is the error for a value that is not among the known ones, which another command lists.
+func refuseValue(what, value, list string, known ...[]string) {
+	refuse(wire.Hint(value, "See: "+list, known...), "unknown %s %q", what, value)
 }

@@ -15,7 +15,6 @@ import (
 	"go.mau.fi/util/exslices"
 
 	"quarry/client/wire"
-	"quarry/internal/guard"
 	"quarry/ui/state"
 )
 
@@ -56,8 +55,8 @@ func (a *app) printSchema(_ context.Context, words []string) {
 			return
 		}
 	}
-	guard.Abort(unknownValue("schema", name, "quarry schema",
-		exslices.CastFunc(all, func(o output) string { return o.name })))
+	refuseValue("schema", name, "quarry schema",
+		exslices.CastFunc(all, func(o output) string { return o.name }))
 }
 
 // output is JSON that a command prints.

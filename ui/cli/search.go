@@ -129,7 +129,7 @@ func (a *app) searchRequest(options *searchOptions) target.Request {
 // search runs queries and prints what came back.
 func (a *app) search(ctx context.Context, queries []string, options *searchOptions) {
 	choice := guard.Must(a.decide(a.searchRequest(options)))
-	format := guard.Must(a.searchFormat(options))
+	format := a.searchFormat(options)
 	saved := a.findSaved(queries, options, choice)
 	plan := a.planSearches(queries, options, choice, saved)
 	a.with(ctx, a.onTarget(choice), func(ctx context.Context, c *client.Client) {
@@ -170,24 +170,23 @@ func (a *app) planSearches(queries []string, options *searchOptions, choice targ
 }
 
 // searchFormat decides what is printed.
-func (a *app) searchFormat(options *searchOptions) (string, error) {
+func (a *app) searchFormat(options *searchOptions) string {
 	format := options.Format
 	switch {
 	case a.flags.JSON && format != "" && format != formatJSON:
-		return "", usage("Give only one of them.", "--json and --format %s exclude each other", format)
+		refuse("Give only one of them.", "--json and --format %s exclude each other", format)
 	case options.Raw && format != "" && format != formatJSON:
-		return "", usage("Give only one of them.", "--raw and --format %s exclude each other", format)
+		refuse("Give only one of them.", "--raw and --format %s exclude each other", format)
 	case a.flags.JSON || options.Raw:
-		return formatJSON, nil
+		return formatJSON
 	case format == "" && a.io.OutTTY:
-		return formatText, nil
+		return formatText
 	case format == "":
-		return formatJSON, nil
+		return formatJSON
+	case !slices.Contains(searchFormats(), format):
+		refuseChoice("format", format, searchFormats())
 	}
-	if slices.Contains(searchFormats(), format) {
-		return format, nil
-	}
-	return "", notAmong("format", format, searchFormats())
+	return format
 }
 
 // gatherQueries reads queries from standard input where "-" stands for them, and checks them.
@@ -198,31 +197,30 @@ func (a *app) gatherQueries(arguments []string) []string {
 	}
 	switch {
 	case at >= 0 && slices.Contains(arguments[at+1:], "-"):
-		guard.Abort(usage("Give - once.", "standard input can be read only once"))
+		refuse("Give - once.", "standard input can be read only once")
 	case len(queries) == 0:
-		guard.Abort(usage(`Example: quarry search "how do we roll back a deploy"`, "missing argument QUERY"))
+		refuse(`Example: quarry search "how do we roll back a deploy"`, "missing argument QUERY")
 	case at >= 0 && len(queries) > maxPipedQueries:
-		guard.Abort(usage("Search in several runs.", "too many queries: the limit is %d", maxPipedQueries))
+		refuse("Search in several runs.", "too many queries: the limit is %d", maxPipedQueries)
 	case at < 0 && len(queries) > maxQueries:
-		guard.Abort(usage("Quote words that belong to one query, or give up to 100 queries, a line each: quarry "+
-			"search - < FILE", "too many queries: %d, the limit is %d", len(queries), maxQueries))
+		refuse("Quote words that belong to one query, or give up to 100 queries, a line each: quarry "+
+			"search - < FILE", "too many queries: %d, the limit is %d", len(queries), maxQueries)
 	}
 	for _, query := range queries {
-		guard.Check(checkQuery(query))
+		checkQuery(query)
 	}
 	return queries
 }
 
-func checkQuery(query string) error {
+func checkQuery(query string) {
 	switch length := utf8.RuneCountInString(query); {
 	case !utf8.ValidString(query):
-		return usage("Use UTF-8.", "the query is not valid UTF-8")
+		refuse("Use UTF-8.", "the query is not valid UTF-8")
 	case strings.TrimSpace(query) == "":
-		return usage(`Example: quarry search "how do we roll back a deploy"`, "the query is empty")
+		refuse(`Example: quarry search "how do we roll back a deploy"`, "the query is empty")
 	case length > wire.MaxQueryRunes:
-		return usage("Use a shorter query.", "the query has %d characters; the limit is %d", length, wire.MaxQueryRunes)
+		refuse("Use a shorter query.", "the query has %d characters; the limit is %d", length, wire.MaxQueryRunes)
 	}
-	return nil
 }
 
 // readQueries reads one query a line, up to a bound.

@@ -38,7 +38,7 @@ func (a *app) planSearch(queries []string, options *searchOptions,
 	for _, query := range queries {
 		parsed := client.ParseQuery(query, a.now())
 		if !parsed.Searches() && !parsed.Browses() && !options.narrows() {
-			guard.Check(requireWords(parsed, query))
+			requireWords(parsed, query)
 		}
 		plan = append(plan, a.planQuery(parsed, query, flags, options, choice))
 	}
@@ -57,18 +57,18 @@ func (a *app) flagRequest(options *searchOptions) wire.SearchRequest {
 		}
 		for _, value := range values {
 			if !row.Request(&request.Filters).Add(value) {
-				guard.Abort(usage(row.Flag.Example, "--%s %q %s", row.Flag.Name, value, row.Flag.Invalid))
+				refuse(row.Flag.Example, "--%s %q %s", row.Flag.Name, value, row.Flag.Invalid)
 			}
 		}
 	}
 	if options.given("limit") {
-		guard.Check(checkRange("limit", options.Limit, 1, wire.MaxNumResults))
+		checkRange("limit", options.Limit, 1, wire.MaxNumResults)
 		request.NumResults = &options.Limit
 	}
-	guard.Check(flagList(&request, options))
+	flagList(&request, options)
 	if options.given("agent-id") {
 		if options.agentID < 0 {
-			guard.Abort(usage("See: quarry agents", "--agent-id %d is not the number of an agent", options.agentID))
+			refuse("See: quarry agents", "--agent-id %d is not the number of an agent", options.agentID)
 		}
 		request.PersonaID = &options.agentID
 	}
@@ -79,31 +79,30 @@ func (a *app) flagRequest(options *searchOptions) wire.SearchRequest {
 
 // flagList reads the order and the beginning of a list. Its pages are found by words alone, as a model would choose
 // anew for each.
-func flagList(request *wire.SearchRequest, options *searchOptions) error {
+func flagList(request *wire.SearchRequest, options *searchOptions) {
 	orders := []string{wire.SortRelevance, wire.SortNewest, wire.SortOldest}
 	if request.Sort = options.Sort; request.Sort != "" && !slices.Contains(orders, request.Sort) {
-		return notAmong("order", options.Sort, orders)
+		refuseChoice("order", options.Sort, orders)
 	}
 	if !options.given("offset") {
-		return nil
+		return
 	}
 	request.Offset, request.SkipQueryExpansion, request.SkipDocumentSelection = &options.Offset, true, true
-	return checkRange("offset", options.Offset, 0, wire.MaxOffset)
+	checkRange("offset", options.Offset, 0, wire.MaxOffset)
 }
 
 // checkRange refuses a number that a flag does not take.
-func checkRange(flag string, n, low, high int) error {
+func checkRange(flag string, n, low, high int) {
 	if n < low || n > high {
-		return usage(fmt.Sprintf("Give a number from %d to %d.", low, high), "--%s %d is out of range", flag, n)
+		refuse(fmt.Sprintf("Give a number from %d to %d.", low, high), "--%s %d is out of range", flag, n)
 	}
-	return nil
 }
 
 func (a *app) flagDates(request *wire.SearchRequest, options *searchOptions) {
 	request.TimeCutoff, _ = parseDate("--since", options.Since, a.now().Location())
 	_, request.TimeUntil = parseDate("--until", options.Until, a.now().Location())
 	if options.given("days") {
-		guard.Check(checkRange("days", options.Days, 1, wire.MaxTimeCutoffDays))
+		checkRange("days", options.Days, 1, wire.MaxTimeCutoffDays)
 		request.TimeCutoff = &wire.Time{Time: a.now().UTC().AddDate(0, 0, -options.Days)}
 	}
 	checkDates(*request)
@@ -111,8 +110,8 @@ func (a *app) flagDates(request *wire.SearchRequest, options *searchOptions) {
 
 func checkDates(request wire.SearchRequest) {
 	if request.TimeCutoff != nil && request.TimeUntil != nil && request.TimeUntil.Before(request.TimeCutoff.Time) {
-		guard.Abort(usage("Swap the dates, or omit one.", "the start date %s is after the end date %s",
-			request.TimeCutoff.Format(time.DateOnly), request.TimeUntil.Format(time.DateOnly)))
+		refuse("Swap the dates, or omit one.", "the start date %s is after the end date %s",
+			request.TimeCutoff.Format(time.DateOnly), request.TimeUntil.Format(time.DateOnly))
 	}
 }
 
@@ -123,8 +122,8 @@ func parseDate(flag, date string, zone *time.Location) (first, last *wire.Time) 
 	}
 	from, to, ok := client.ParseDate(date, zone)
 	if !ok {
-		guard.Abort(usage("Use a date like 2026-01-31, 2026-01 or 2026, or a time like 2026-01-31T08:00:00Z.",
-			"%s %q is not a date", flag, date))
+		refuse("Use a date like 2026-01-31, 2026-01 or 2026, or a time like 2026-01-31T08:00:00Z.",
+			"%s %q is not a date", flag, date)
 	}
 	return &wire.Time{Time: from}, &wire.Time{Time: to}
 }
@@ -185,14 +184,14 @@ func (a *app) readHistory(path string) (messages []wire.Message) {
 		return nil
 	}
 	if wire.Unmarshal(a.readFlagFile("history", path, maxHistory), &messages) != nil {
-		guard.Abort(usage(`Write a list like [{"message":"…","message_type":"user"}].`,
-			"--history %s is not a JSON list of messages", path))
+		refuse(`Write a list like [{"message":"…","message_type":"user"}].`,
+			"--history %s is not a JSON list of messages", path)
 	}
 	types := []string{"system", "user", "assistant", "tool_call_response", "user_reminder"}
 	for i, message := range messages {
 		if !slices.Contains(types, message.Type) {
-			guard.Abort(usage("Use one of "+strings.Join(types, ", ")+".",
-				"--history %s: message %d has the type %q", path, i+1, message.Type))
+			refuse("Use one of "+strings.Join(types, ", ")+".",
+				"--history %s: message %d has the type %q", path, i+1, message.Type)
 		}
 	}
 	return messages
@@ -211,9 +210,9 @@ func (a *app) readFlagFile(flag, path string, limit int64) (content []byte) {
 	}
 	switch {
 	case err != nil:
-		guard.Abort(usage("Check the path.", "--%s: %w", flag, err))
+		refuse("Check the path.", "--%s: %w", flag, err)
 	case int64(len(content)) > limit:
-		guard.Abort(usage("Give a smaller file.", "--%s: %s is larger than %s", flag, path, text.Size(limit)))
+		refuse("Give a smaller file.", "--%s: %s is larger than %s", flag, path, text.Size(limit))
 	}
 	return content
 }
@@ -259,7 +258,7 @@ func (a *app) checkFilters(ctx context.Context, c *client.Client, plan []planned
 	}
 	for _, row := range field.All() {
 		if row.ID != field.Source {
-			guard.Check(checkValues(ctx, c, row, wanted(plan, row)))
+			checkValues(ctx, c, row, wanted(plan, row))
 		}
 	}
 	return checkSources(ctx, c, plan)
@@ -291,7 +290,7 @@ func checkSources(ctx context.Context, c *client.Client, plan []plannedQuery) *f
 	known := client.OfferedSources()
 	for _, source := range strange { // no known source; maybe one of the server's own
 		if !slices.Contains(list.Values, source) {
-			guard.Abort(unknownIn(field.Of(field.Source), source, list.Values, known))
+			refuseValueOf(field.Of(field.Source), source, list.Values, known)
 		}
 	}
 	return check
@@ -343,26 +342,25 @@ func wanted(plan []plannedQuery, row field.Field) []string {
 	return row.Of(all)
 }
 
-// unknownIn is the error for a value of a field that none of its known ones is.
-func unknownIn(row field.Field, value string, known ...[]string) error {
-	return unknownValue(row.Noun, value, "quarry "+row.Listed, known...)
+// refuseValueOf is the error for a value of a field that none of its known ones is.
+func refuseValueOf(row field.Field, value string, known ...[]string) {
+	refuseValue(row.Noun, value, "quarry "+row.Listed, known...)
 }
 
 // checkValues refuses a value that no document has, where the server says so in time.
-func checkValues(ctx context.Context, c *client.Client, row field.Field, given []string) error {
+func checkValues(ctx context.Context, c *client.Client, row field.Field, given []string) {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
 	for _, value := range given {
 		if row.Listed != "" {
 			if listed, names := isListed(ctx, c, row, value); !listed {
-				return unknownIn(row, value, names)
+				refuseValueOf(row, value, names)
 			}
 		} else if has, names := c.HasValue(ctx, row, value); !has { // nothing lists all ways to write one
-			return usage(wire.Hint(value, "Omit the filter; the facets of quarry search --explain list the values.",
+			refuse(wire.Hint(value, "Omit the filter; the facets of quarry search --explain list the values.",
 				names), "unknown %s %q", row.Noun, value)
 		}
 	}
-	return nil
 }
 
 // isListed looks for a value by itself, because a server lists only so many at once. Without a list the server decides.

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -26,11 +25,11 @@ func (a *app) serveCommand() *cobra.Command {
 			if rate != "" {
 				limit, err := config.ParseRate(rate)
 				if err != nil {
-					guard.Abort(usage("Use a rate like 60/h, or 0 for no limit.", "--rate %q: %s", rate, err))
+					refuse("Use a rate like 60/h, or 0 for no limit.", "--rate %q: %s", rate, err)
 				}
 				options.Rate = &limit
 			}
-			guard.Check(checkLimits(flags))
+			checkLimits(flags)
 			a.serve(ctx, options)
 		})
 	flags = command.Flags()
@@ -44,16 +43,15 @@ func (a *app) serveCommand() *cobra.Command {
 }
 
 // checkLimits refuses limits that would mean the default, or nothing.
-func checkLimits(flags *pflag.FlagSet) error {
+func checkLimits(flags *pflag.FlagSet) {
 	for _, name := range []string{"ssh-sessions", "ssh-per-person", "ssh-arrivals", "ssh-idle", "ssh-total"} {
 		limit := flags.Lookup(name)
 		if value := limit.Value.String(); limit.Changed && (value[0] == '-' || strings.Trim(value, "0s") == "") {
 			_, meaning := pflag.UnquoteUsage(limit)
-			return usage("Give a value above 0, or omit the flag, which means: "+meaning,
+			refuse("Give a value above 0, or omit the flag, which means: "+meaning,
 				"--%s %s: must be greater than 0", name, value)
 		}
 	}
-	return nil
 }
 
 func (a *app) serve(ctx context.Context, options target.ServeOptions) {
@@ -66,7 +64,7 @@ func (a *app) serve(ctx context.Context, options target.ServeOptions) {
 	}
 	err := a.program.Serve(ctx, options)
 	if unknown, ok := errors.AsType[*net.DNSError](err); ok {
-		guard.Abort(usage(listenRemedy, "%s is not an address of this machine: %s", unknown.Name, unknown.Err))
+		refuse(listenRemedy, "%s is not an address of this machine: %s", unknown.Name, unknown.Err)
 	}
 	guard.Check(err)
 }
@@ -80,16 +78,17 @@ func (a *app) checkServing(options *target.ServeOptions) {
 		}
 	}
 	if options.HTTP != "" || ssh.Address == "" {
-		guard.Check(a.localOnly())
+		a.localOnly()
 	}
 	switch {
 	case options.HTTP == "" && ssh.Address == "":
-		guard.Abort(usage("Example: quarry serve --http 127.0.0.1:8080", "missing flag --http or --ssh"))
+		refuse("Example: quarry serve --http 127.0.0.1:8080", "missing flag --http or --ssh")
 	case ssh.Address == "" &&
 		(ssh.Keys != "" || ssh.Token || ssh.Open || ssh.HostKey != "" || ssh.Limits != target.SSHLimits{}):
-		guard.Abort(usage("Example: quarry serve --ssh :2222", "missing flag --ssh"))
+		refuse("Example: quarry serve --ssh :2222", "missing flag --ssh")
 	}
-	guard.Check(cmp.Or(checkListenAddress("--http", &options.HTTP), checkListenAddress("--ssh", &ssh.Address)))
+	checkListenAddress("--http", &options.HTTP)
+	checkListenAddress("--ssh", &ssh.Address)
 }
 
 // printListening prints an address and how to use it.
@@ -113,22 +112,21 @@ func (a *app) printListening(ctx context.Context, at target.Listening) {
 const listenRemedy = "Use an address like 127.0.0.1:8080, or :8080 for all addresses of this machine."
 
 // checkListenAddress checks what a flag gives, and completes a number alone, which is a port.
-func checkListenAddress(flag string, address *string) error {
+func checkListenAddress(flag string, address *string) {
 	given := *address
 	if given == "" {
-		return nil
+		return
 	}
 	if !strings.Contains(given, ":") {
 		*address = ":" + given
 	}
 	_, port, err := net.SplitHostPort(*address)
 	if err != nil {
-		return usage(listenRemedy, "%s %q is not an address", flag, given)
+		refuse(listenRemedy, "%s %q is not an address", flag, given)
 	}
 	if _, err := net.LookupPort("tcp", port); err != nil {
-		return usage(listenRemedy, "%s %q: %q is not a port number", flag, given, port)
+		refuse(listenRemedy, "%s %q: %q is not a port number", flag, given, port)
 	}
-	return nil
 }
 
 // hasTokens reports whether somebody can use what is served.

@@ -45,39 +45,39 @@ type shape struct {
 func (s shape) isText() bool { return s.query != nil || s.template != nil }
 
 // readShape compiles the flags that shape JSON. They imply --json.
-func (a *app) readShape(command *cobra.Command) (err error) {
+func (a *app) readShape(command *cobra.Command) {
 	flags := a.flags
 	given := slices.DeleteFunc([]string{"fields", "jq", "template"},
 		func(name string) bool { return !command.Flags().Changed(name) })
 	if len(given) == 0 {
-		return nil
+		return
 	}
 	types := a.traits[command].json
 	switch format := command.Flags().Lookup("format"); {
 	case types == nil && !command.HasSubCommands():
-		return usage("Omit the flag.", "--%s requires JSON; %s prints none", given[0], command.Name())
+		refuse("Omit the flag.", "--%s requires JSON; %s prints none", given[0], command.Name())
 	case given[0] == "fields" && types != nil && types()[0].Properties["type"] != nil:
-		return usage("Use --jq: each line of the output is an event.",
+		refuse("Use --jq: each line of the output is an event.",
 			"--fields works on results and lists; %s prints events", command.Name())
 	case format != nil && format.Changed && !slices.Contains([]string{formatJSON, formatNDJSON}, format.Value.String()):
-		return usage("Give only one of them.", "--%s and --format %s exclude each other", given[0], format.Value)
+		refuse("Give only one of them.", "--%s and --format %s exclude each other", given[0], format.Value)
 	case format == nil || !format.Changed:
 		a.flags.JSON = true
 	}
 	a.shape.fields = cleanList(flags.Fields)
+	var err error
 	if flags.JQ != "" {
 		if a.shape.query, err = compileQuery(flags.JQ); err != nil {
-			return usage("Example: --jq '.results[].title'", "--jq: %v", err)
+			refuse("Example: --jq '.results[].title'", "--jq: %v", err)
 		}
 	}
 	if flags.Template != "" {
 		if a.shape.template,
 			err = template.New("--template").Funcs(a.templateFunctions()).Parse(flags.Template); err != nil {
-			return usage(`Example: --template '{{range .results}}{{.title}}{{"\n"}}{{end}}'`, "%s",
+			refuse(`Example: --template '{{range .results}}{{.title}}{{"\n"}}{{end}}'`, "%s",
 				strings.TrimPrefix(err.Error(), "template: "))
 		}
 	}
-	return nil
 }
 
 // templateFunctions are those of gh that fit here.
@@ -267,7 +267,7 @@ func (s shape) picked(value any) any {
 	known = exslices.DeduplicateUnsorted(known)
 	for _, name := range s.fields {
 		if len(known) > 0 && !slices.Contains(known, name) {
-			guard.Abort(usage(wire.Hint(name, "Fields: "+strings.Join(known, ", "), known), "unknown field %q", name))
+			refuse(wire.Hint(name, "Fields: "+strings.Join(known, ", "), known), "unknown field %q", name)
 		}
 	}
 	return eachRow(value, func(row object) object {

@@ -75,13 +75,13 @@ func (a *app) installSkillCommand() *cobra.Command {
 		traits{class: reads, json: prints(filesOutput{})}, func(context.Context, []string) {
 			installer.folder = "."
 			if installer.Global {
-				installer.folder = guard.Must(a.homeFolder())
+				installer.folder = a.homeFolder()
 			}
 			var err error
 			installer.root, err = os.OpenRoot(a.io.path(installer.folder))
 			guard.While("install the skill", err)
 			defer installer.root.Close()
-			programs := guard.Must(chosenHarnesses(agents))
+			programs := chosenHarnesses(agents)
 			installer.text = signed(commandSkill(command.Root()))
 			err = installer.install(programs)
 			a.printInstalled(installer.done)
@@ -96,19 +96,19 @@ func (a *app) installSkillCommand() *cobra.Command {
 	return command
 }
 
-func (a *app) homeFolder() (string, error) {
+func (a *app) homeFolder() string {
 	if home := a.io.Env.Getenv("HOME"); home != "" {
-		return home, nil
+		return home
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return "", usage("Set HOME, or omit --global.", "the home folder is unknown")
+		refuse("Set HOME, or omit --global.", "the home folder is unknown")
 	}
-	return home, nil
+	return home
 }
 
 // chosenHarnesses returns the programs with these names.
-func chosenHarnesses(names []string) (chosen []harness, err error) {
+func chosenHarnesses(names []string) (chosen []harness) {
 	known := map[string]harness{}
 	for _, h := range harnesses() {
 		known[h.name] = h
@@ -116,11 +116,11 @@ func chosenHarnesses(names []string) (chosen []harness, err error) {
 	for _, name := range names {
 		h, found := known[name]
 		if !found {
-			return nil, unknownValue("agent", name, "quarry install-skill --help", slices.Sorted(maps.Keys(known)))
+			refuseValue("agent", name, "quarry install-skill --help", slices.Sorted(maps.Keys(known)))
 		}
 		chosen = append(chosen, h)
 	}
-	return chosen, nil
+	return chosen
 }
 
 // install writes the skill, and links or copies it for each program. After an error with one program the others follow.

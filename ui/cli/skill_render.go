@@ -40,7 +40,7 @@ func (a *app) skillCommand() *cobra.Command {
 		traits{class: reads, json: prints(filesOutput{})}, func(ctx context.Context, c *client.Client,
 			choice target.Choice, _ []string) {
 			if dir == "-" && a.flags.JSON {
-				guard.Abort(usage("Omit --json, or give a folder.", "--dir - prints the skill, which is not JSON"))
+				refuse("Omit --json, or give a folder.", "--dir - prints the skill, which is not JSON")
 			}
 			a.writeSkill(dir, a.skillSnapshot(ctx, c).skill(render.Root(), a.targetFlags()))
 		})

@@ -38,16 +38,16 @@ const shortestNear = 5
 
 // refuseCommandWord returns a usage error for one bare word that was meant as a command: one of another program, or one
 // of quarry with a mistake. After -- no word was, and no search has filters by mistake; list --limit 5 may be one.
-func (a *app) refuseCommandWord(root *cobra.Command, words []string, options *searchOptions) error {
+func (a *app) refuseCommandWord(root *cobra.Command, words []string, options *searchOptions) {
 	if len(words) != 1 || root.ArgsLenAtDash() == 0 || options.narrows() {
-		return nil
+		return
 	}
 	word := strings.ToLower(words[0])
 	near, known := meantCommand(word)
 	if !known {
 		near = nearestCommand(root, words)
 		if near == "" || near != word && len(near) < shortestNear {
-			return nil
+			return
 		}
 	}
 	if a.program.Guest && !slices.Contains(a.guestCommands(root), near) {
@@ -55,7 +55,7 @@ func (a *app) refuseCommandWord(root *cobra.Command, words []string, options *se
 	}
 	do := fmt.Sprintf("Run: quarry %s%s; to search for the word: quarry search %s%[2]s", near, a.targetFlags(),
 		config.ShellQuote(words[0]))
-	return usage(do, "%q is not a command; did you mean %q?", text.OneLine(words[0]), near)
+	refuse(do, "%q is not a command; did you mean %q?", text.OneLine(words[0]), near)
 }
 
 // meantCommand returns the command of quarry for one of another program.
