@@ -25,7 +25,7 @@ import (
 func (a *app) adminCommand() *cobra.Command {
 	command := a.group("admin", "Administer a served library", a.adminUsers(), a.adminGroups(), a.adminTokens(),
 		a.adminConnectors(), a.adminAgents(), a.adminSets(), a.adminTenants())
-	a.describe(command, traits{class: reads, open: a.openToLook})
+	a.describe(command, traits{class: reads, open: a.openAdministered(false)})
 	command.PersistentFlags().StringVar(&a.flags.Tenant, "tenant", "",
 		"administer this tenant of the library (`NAME`) (default \"default\")")
 	return command
@@ -36,44 +36,35 @@ type administration func(ctx context.Context, c *client.Client, name string)
 
 // administer returns a command of admin.
 func (a *app) administer(use, short string, is traits, run administration) *cobra.Command {
-	is.open = a.openToLook
+	is.open = a.openAdministered(false)
 	return a.newCommand(use, short, is, func(ctx context.Context, arguments []string) {
-		open := func(ctx context.Context) (*client.Session, error) {
-			return a.openAdministered(ctx, is.class == administers)
-		}
-		a.with(ctx, open,
+		a.with(ctx, a.openAdministered(is.class == administers),
 			func(ctx context.Context, c *client.Client) { run(ctx, c, strings.Join(arguments, "")) })
 	})
 }
 
-// openToLook opens what is administered without making anything.
-func (a *app) openToLook(ctx context.Context) (*client.Session, error) {
-	return a.openAdministered(ctx, false)
-}
-
-// openAdministered opens this machine's library, or what a flag names.
-func (a *app) openAdministered(ctx context.Context, change bool) (*client.Session, error) {
-	isTenant := a.command.Parent().Name() == "tenant"
-	switch {
-	case a.flags.Sample:
-		return nil, usage("Omit --sample.", "the sample library cannot be administered")
-	case isTenant && a.flags.Tenant != "":
-		return nil, usage("Give the tenant as the argument: "+a.command.CommandPath()+" NAME",
-			"--tenant does not apply to this command")
-	case a.flags.Server == "" && a.flags.Profile == "":
-		a.noteOtherTarget()
-		return a.openAdmin(ctx, change)
-	case a.flags.Tenant != "":
-		return nil, usage("Omit --tenant: the token determines the tenant.", "--tenant works only on a local library")
+// openAdministered opens this machine's library, or what a flag names. It makes nothing without change.
+func (a *app) openAdministered(change bool) opener {
+	return func(ctx context.Context) *client.Session {
+		isTenant := a.command.Parent().Name() == "tenant"
+		switch {
+		case a.flags.Sample:
+			refuse("Omit --sample.", "the sample library cannot be administered")
+		case isTenant && a.flags.Tenant != "":
+			refuse("Give the tenant as the argument: "+a.command.CommandPath()+" NAME",
+				"--tenant does not apply to this command")
+		case a.flags.Server == "" && a.flags.Profile == "":
+			a.noteOtherTarget()
+			return a.openAdmin(change)(ctx)
+		case a.flags.Tenant != "":
+			refuse("Omit --tenant: the token determines the tenant.", "--tenant works only on a local library")
+		}
+		choice := guard.Must(a.decide(a.request()))
+		if choice.Kind == target.KindSample || choice.Kind == target.KindSlack {
+			refuse("Give --server URL or --library DIR.", "%s cannot be administered", choice.Describe())
+		}
+		return a.open(ctx, choice)
 	}
-	choice, err := a.decide(a.request())
-	if err != nil {
-		return nil, err
-	}
-	if choice.Kind == target.KindSample || choice.Kind == target.KindSlack {
-		return nil, usage("Give --server URL or --library DIR.", "%s cannot be administered", choice.Describe())
-	}
-	return a.open(ctx, choice)
 }
 
 // addCommand returns a command that makes a thing and prints it: as JSON for scripts, in a line for people. read
@@ -124,7 +115,7 @@ func checkEmails(emails ...string) {
 	}
 }
 
-// refuseSource names the source that was probably meant.
+// refuseSource refuses an unknown source, and names the one that was probably meant.
 func refuseSource(source string) {
 	refuseValueOf(field.Of(field.Source), source, wire.SourceValues())
 }

@@ -42,7 +42,8 @@ func (a *app) printCollection(ctx context.Context, choice target.Choice, format 
 	stored := guard.Must(a.program.State(choice).Load())
 	if len(stored.Collection) == 0 {
 		a.say("The collection of %s is empty. Mark passages in the explorer with tab.", choice.Name())
-	} else if err := a.checkCollection(ctx, choice, &stored); err != nil && client.KindOf(err) != client.NotAvailable {
+	} else if err := guard.Ended(func() { a.checkCollection(ctx, choice, &stored) }); err != nil &&
+		client.KindOf(err) != client.NotAvailable {
 		a.note("could not check whether the passages are as they were: %v", err)
 	}
 	collection := stored.Collection
@@ -58,17 +59,14 @@ func (a *app) printCollection(ctx context.Context, choice target.Choice, format 
 }
 
 // checkCollection notes which passages changed or are gone since they were marked.
-func (a *app) checkCollection(ctx context.Context, choice target.Choice, stored *state.State) error {
+func (a *app) checkCollection(ctx context.Context, choice target.Choice, stored *state.State) {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
-	session, err := a.open(ctx, choice)
-	if err != nil {
-		return err
-	}
+	session := a.open(ctx, choice)
 	defer session.Close()
 	found, err := state.Check(ctx, session.Client, stored.Collection, choice.Beside())
 	stored.SetStale(found)
-	return err
+	guard.Check(err)
 }
 
 // collectionOutput is the JSON of collection.

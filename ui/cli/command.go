@@ -161,11 +161,11 @@ func (a *app) group(name, short string, children ...*cobra.Command) *cobra.Comma
 }
 
 // opener opens a session.
-type opener func(context.Context) (*client.Session, error)
+type opener func(context.Context) *client.Session
 
 // onTarget opens what searches ask.
 func (a *app) onTarget(choice target.Choice) opener {
-	return func(ctx context.Context) (*client.Session, error) { return a.open(ctx, choice) }
+	return func(ctx context.Context) *client.Session { return a.open(ctx, choice) }
 }
 
 // with opens a session and works with its client, within --timeout.
@@ -174,7 +174,7 @@ func (a *app) with(ctx context.Context, open opener, work func(context.Context, 
 	defer cancel()
 	ctx = a.traced(ctx)
 	started := a.now()
-	session := guard.Must(open(ctx))
+	session := open(ctx)
 	defer session.Close()
 	a.debug("opened in %s", a.now().Sub(started).Round(time.Microsecond))
 	work(ctx, session.Client)

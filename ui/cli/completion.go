@@ -259,7 +259,7 @@ func keysToSet(loaded *config.Config) (keys []cobra.Completion) {
 }
 
 // openDecided opens where a search would go.
-func (a *app) openDecided(ctx context.Context) (*client.Session, error) {
+func (a *app) openDecided(ctx context.Context) *client.Session {
 	return a.open(ctx, guard.Must(a.decideTarget(a.request())))
 }
 

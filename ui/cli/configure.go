@@ -69,7 +69,7 @@ func (a *app) configure(ctx context.Context, _ []string) {
 // configureServer asks for a server until its connection works, and saves it then. Of a server that refuses the token,
 // only the token is asked for again.
 func (a *app) configureServer(ctx context.Context, d *dialogue, name string) {
-	host := guard.Must(a.program.Host())
+	host := a.host()
 	address, known := cmp.Or(a.flags.Server, defaultServer), a.flags.Server != ""
 	for range configureTries {
 		if !known {

@@ -40,7 +40,7 @@ func (a *app) changeLibrary(ctx context.Context, verb string, create bool, chang
 	a.localOnly()
 	a.noteOtherTarget()
 	a.with(ctx, a.openLibrary(create), func(ctx context.Context, c *client.Client) {
-		guard.Check(guard.Must(a.program.Host()).MayWrite(a.flags.Library))
+		guard.Check(a.host().MayWrite(a.flags.Library))
 		p := a.newProgress(verb)
 		onAbandon := p.stopped
 		a.onAbandon.Store(&onAbandon)

@@ -13,7 +13,7 @@ import (
 // makeVectors lets what is opened from now on make vectors in the background. The library of a guest is open elsewhere.
 func (a *app) makeVectors() {
 	if !a.program.Guest {
-		guard.Must(a.program.Host()).MakeVectors()
+		a.host().MakeVectors()
 	}
 }
 
@@ -37,7 +37,7 @@ func (a *app) mcp(ctx context.Context, choice target.Choice, connector bool) {
 		a.note("speaking the Model Context Protocol on standard input; end it with Ctrl-D")
 	}
 	a.makeVectors()
-	session := guard.Must(a.open(ctx, choice))
+	session := a.open(ctx, choice)
 	defer session.Close()
 	guard.Check(mcp.Serve(a.traced(ctx), a.io.In, a.out, mcp.Options{Client: session.Client,
 		Agent: choice.SearchAgent(), Version: a.program.Version, Guest: a.program.Guest, Connector: connector,

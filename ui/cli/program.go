@@ -124,38 +124,31 @@ type Host interface {
 	SaveProfile(ctx context.Context, profile config.NewProfile) (config.Saved, error)
 }
 
-// onHost calls a method of the host, once there is one.
-func onHost[T any](a *app, call func(Host) (T, error)) (result T, err error) {
-	host, err := a.program.Host()
-	if err != nil {
-		return result, err
-	}
-	return call(host)
-}
+// host returns the machine that the command works on.
+func (a *app) host() Host { return guard.Must(a.program.Host()) }
 
 // decideTarget returns where a request leads.
 func (a *app) decideTarget(request target.Request) (target.Choice, error) {
-	return onHost(a, func(host Host) (target.Choice, error) { return host.Decide(request) })
+	return guard.Result(func() target.Choice { return guard.Must(a.host().Decide(request)) })
 }
 
 // open connects to a target.
-func (a *app) open(ctx context.Context, choice target.Choice) (*client.Session, error) {
-	return onHost(a, func(host Host) (*client.Session, error) { return host.Open(ctx, choice) })
+func (a *app) open(ctx context.Context, choice target.Choice) *client.Session {
+	return guard.Must(a.host().Open(ctx, choice))
 }
 
 // openLibrary opens the library of this machine, or that of --library, if it exists or is to be created.
 func (a *app) openLibrary(create bool) opener {
-	return func(ctx context.Context) (*client.Session, error) {
-		return onHost(a,
-			func(host Host) (*client.Session, error) { return host.OpenLibrary(ctx, a.flags.Library, create) })
+	return func(ctx context.Context) *client.Session {
+		return guard.Must(a.host().OpenLibrary(ctx, a.flags.Library, create))
 	}
 }
 
 // openAdmin opens the library of this machine, or that of --library, for administration.
-func (a *app) openAdmin(ctx context.Context, change bool) (*client.Session, error) {
-	return onHost(a, func(host Host) (*client.Session, error) {
-		return host.Administer(ctx, a.flags.Library, a.flags.Tenant, change)
-	})
+func (a *app) openAdmin(change bool) opener {
+	return func(ctx context.Context) *client.Session {
+		return guard.Must(a.host().Administer(ctx, a.flags.Library, a.flags.Tenant, change))
+	}
 }
 
 // libraryFolder returns the folder of the library that openLibrary opens.

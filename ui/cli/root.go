@@ -365,12 +365,12 @@ func nearestCommand(root *cobra.Command, words []string) string {
 	return near
 }
 
-// refuseChoice is the error for a value of a flag that is not among the few that there are.
+// refuseChoice refuses a value of a flag that is not among the few that there are.
 func refuseChoice(what, value string, all []string) {
 	refuse(wire.Hint(value, "Choose one of "+strings.Join(all, ", ")+".", all), "unknown %s %q", what, value)
 }
 
-// refuseValue is the error for a value that is not among the known ones, which another command lists.
+// refuseValue refuses a value that is not among the known ones, which another command lists.
 func refuseValue(what, value, list string, known ...[]string) {
 	refuse(wire.Hint(value, "See: "+list, known...), "unknown %s %q", what, value)
 }

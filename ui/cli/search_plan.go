@@ -342,7 +342,7 @@ func wanted(plan []plannedQuery, row field.Field) []string {
 	return row.Of(all)
 }
 
-// refuseValueOf is the error for a value of a field that none of its known ones is.
+// refuseValueOf refuses a value of a field that none of its known ones is.
 func refuseValueOf(row field.Field, value string, known ...[]string) {
 	refuseValue(row.Noun, value, "quarry "+row.Listed, known...)
 }

@@ -131,9 +131,8 @@ func checkListenAddress(flag string, address *string) {
 
 // hasTokens reports whether somebody can use what is served.
 func (a *app) hasTokens(ctx context.Context) (found bool) {
-	open := func(ctx context.Context) (*client.Session, error) { return a.openAdmin(ctx, false) }
 	_ = guard.Ended(func() {
-		a.with(ctx, open, func(ctx context.Context, c *client.Client) {
+		a.with(ctx, a.openAdmin(false), func(ctx context.Context, c *client.Client) {
 			found = len(guard.Must(c.AdminTokens(ctx))) > 0
 		})
 	})

@@ -100,7 +100,7 @@ func (v *validation) run(ctx context.Context) {
 		return choice.Reason, err
 	})
 	v.step("server", func() (detail string, err error) {
-		v.session, err = v.app.open(ctx, choice)
+		v.session, err = guard.Result(func() *client.Session { return v.app.open(ctx, choice) })
 		v.server, v.here = choice.Describe(), choice.Kind == target.KindLibrary || choice.Kind == target.KindSample
 		return v.server, err
 	})

@@ -36,7 +36,7 @@ const foreignCommands = `
 // that, too many words are.
 const shortestNear = 5
 
-// refuseCommandWord returns a usage error for one bare word that was meant as a command: one of another program, or one
+// refuseCommandWord refuses one bare word that was meant as a command: one of another program, or one
 // of quarry with a mistake. After -- no word was, and no search has filters by mistake; list --limit 5 may be one.
 func (a *app) refuseCommandWord(root *cobra.Command, words []string, options *searchOptions) {
 	if len(words) != 1 || root.ArgsLenAtDash() == 0 || options.narrows() {
