@@ -234,7 +234,8 @@ const buildLogEvery = 10 * time.Second
 
 // catchUp brings the indexes of this server up to date with the documents in the database, and removes those of tenants
 // that were removed at other servers.
-func (s *Server) catchUp(ctx context.Context, tenants []string) error {
+func (s *Server) catchUp(ctx context.Context, tenants []string) (err error) {
+	defer guard.EndWhile("bring the index up to date", &err)
 	if !s.options.DocumentsInDatabase {
 		return nil
 	}
@@ -261,8 +262,5 @@ func (s *Server) catchUp(ctx context.Context, tenants []string) error {
 		}
 		err = errors.Join(err, failed)
 	}
-	if err != nil {
-		return fmt.Errorf("bring the index up to date: %w", err)
-	}
-	return nil
+	return err
 }

@@ -69,19 +69,13 @@ func (l *ledger) AddTokens(ctx context.Context, tenant, day string, tokens int) 
 }
 
 // Postpone implements llm.Ledger.
-func (l *ledger) Postpone(tenant, day string, tokens int) error {
-	text, err := json.Marshal(postponed{tenant, day, tokens})
-	if err != nil {
-		return err
-	}
+func (l *ledger) Postpone(tenant, day string, tokens int) (err error) {
+	defer guard.End(&err)
+	text := guard.Must(json.Marshal(postponed{tenant, day, tokens}))
 	// With a database server there may be no files yet.
-	if err := os.MkdirAll(l.server.options.Home, 0o700); err != nil {
-		return err
-	}
+	guard.Check(os.MkdirAll(l.server.options.Home, 0o700))
 	path := filepath.Join(l.server.options.Home, postponedPrefix+uuid.NewString())
-	if err := os.WriteFile(path+".tmp", text, 0o600); err != nil {
-		return err
-	}
+	guard.Check(os.WriteFile(path+".tmp", text, 0o600))
 	return os.Rename(path+".tmp", path+".json")
 }
 

@@ -86,8 +86,17 @@ func While(doing string, err error) {
 }
 
 // End is deferred: it stores the error with which the function was aborted.
-func End(err *error) {
-	switch cause := recover().(type) {
+func End(err *error) { end(recover(), err) }
+
+// EndWhile is End, and begins the error of the function, aborted or not, with what was being done.
+func EndWhile(doing string, err *error) {
+	if end(recover(), err); *err != nil {
+		*err = fmt.Errorf("%s: %w", doing, *err)
+	}
+}
+
+func end(recovered any, err *error) {
+	switch cause := recovered.(type) {
 	case nil:
 	case aborted:
 		*err = cause.error

@@ -144,4 +144,15 @@ func TestEnd(t *testing.T) {
 	if n, err := try(nil); n != 7 || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}
+	while := func(returned, aborted error) (err error) {
+		defer guard.EndWhile("try", &err)
+		guard.Check(aborted)
+		return returned
+	}
+	for _, test := range []struct{ returned, aborted, want error }{{nil, nil, nil}, {late, nil, late}, {nil, late, late}} {
+		err := while(test.returned, test.aborted)
+		if !errors.Is(err, test.want) || err != nil && err.Error() != "try: too late" {
+			t.Errorf("%+v: %v", test, err)
+		}
+	}
 }

@@ -405,19 +405,17 @@ func (s *Store) FileData(ctx context.Context, userID, id string) (name, media st
 // Messages get new numbers unless no other tenant has any.
 func (s *Store) Copied() postgres.Copied {
 	return postgres.Copied{Name: "conversations", DB: s.db, Tables: []string{"sessions", "messages", "files"},
-		Fill: func(ctx context.Context, from, to *sql.Tx) (int, error) { return copyTenant(ctx, from, to, s.tenant) }}
+		Fill: func(ctx context.Context, from, to *sql.Tx) int { return copyTenant(ctx, from, to, s.tenant) }}
 }
 
-func copyTenant(ctx context.Context, from, to *sql.Tx, tenant string) (rows int, err error) {
+func copyTenant(ctx context.Context, from, to *sql.Tx, tenant string) (rows int) {
 	for _, table := range []string{"sessions", "files"} { // messages go with their sessions
-		if _, err := to.ExecContext(ctx, "DELETE FROM "+table+" WHERE tenant_id = ?", tenant); err != nil {
-			return 0, fmt.Errorf("empty the table %s: %w", table, err)
-		}
+		_, err := to.ExecContext(ctx, "DELETE FROM "+table+" WHERE tenant_id = ?", tenant)
+		guard.While("empty the table "+table, err)
 	}
 	var last int64 // number of a message of another tenant
-	if err := to.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM messages").Scan(&last); err != nil {
-		return 0, fmt.Errorf("read the numbers of messages: %w", err)
-	}
+	guard.While("read the numbers of messages",
+		to.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM messages").Scan(&last))
 	renumber := func(row map[string]any, columns ...string) {
 		for _, column := range columns {
 			if number, ok := row[column].(int64); ok && number > 0 {
@@ -436,10 +434,7 @@ func copyTenant(ctx context.Context, from, to *sql.Tx, tenant string) (rows int,
 		{"messages", func(row map[string]any) { renumber(row, "id", "parent_id") }},
 		{"files", func(row map[string]any) { row["tenant_id"] = tenant }},
 	} {
-		n, err := postgres.CopyTable(ctx, from, to, table.name, table.change)
-		if rows += n; err != nil {
-			return rows, err
-		}
+		rows += postgres.CopyTable(ctx, from, to, table.name, table.change)
 	}
-	return rows, nil
+	return rows
 }

@@ -3,12 +3,12 @@ package directory
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/server/postgres"
 	"quarry/server/sqldb"
 )
@@ -124,19 +124,15 @@ func copiedTables() []string {
 // Copied returns the directory for a copy to one on a PostgreSQL server, which replaces all that is there. The
 // conversations on that server are removed.
 func (d *Directory) Copied() postgres.Copied {
-	fill := func(ctx context.Context, from, to *sql.Tx) (rows int, err error) {
+	fill := func(ctx context.Context, from, to *sql.Tx) (rows int) {
 		for _, table := range slices.Backward(copiedTables()) {
-			if _, err := to.ExecContext(ctx, "DELETE FROM "+table); err != nil {
-				return 0, fmt.Errorf("empty the table %s: %w", table, err)
-			}
+			_, err := to.ExecContext(ctx, "DELETE FROM "+table)
+			guard.While("empty the table "+table, err)
 		}
 		for _, table := range copiedTables() {
-			n, err := postgres.CopyTable(ctx, from, to, table, nil)
-			if rows += n; err != nil {
-				return rows, err
-			}
+			rows += postgres.CopyTable(ctx, from, to, table, nil)
 		}
-		return rows, nil
+		return rows
 	}
 	return postgres.Copied{Name: "directory", DB: d.db, Tables: copiedTables(), Fill: fill}
 }

@@ -2,7 +2,6 @@ package documents
 
 import (
 	"context"
-	"fmt"
 	"math"
 
 	"quarry/internal/guard"
@@ -15,14 +14,8 @@ const embedAtOnce = 64
 
 // Embed gives the passages of all documents vectors by a model, and puts the documents into the log again, so that its
 // followers get the vectors.
-func (s *Store) Embed(ctx context.Context, pass index.Embedding) error {
-	if err := guard.Ended(func() { s.embed(ctx, pass) }); err != nil {
-		return fmt.Errorf("embed: %w", err)
-	}
-	return nil
-}
-
-func (s *Store) embed(ctx context.Context, pass index.Embedding) {
+func (s *Store) Embed(ctx context.Context, pass index.Embedding) (err error) {
+	defer guard.EndWhile("embed", &err)
 	model, opened := pass.Model, make(map[string]bool)
 	embedder := Embedder{Pass: pass, In: &s.Tables, Renewed: func(*sqldb.Tx) {}}
 	for before := int64(math.MaxInt64); ; {
@@ -40,7 +33,7 @@ func (s *Store) embed(ctx context.Context, pass index.Embedding) {
 		case len(waiting) > 0:
 		case len(rows) == 0:
 			s.Stored(ctx)
-			return
+			return nil
 		default:
 			before = rows[len(rows)-1].Number
 		}

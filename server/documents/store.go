@@ -61,7 +61,8 @@ type Store struct {
 }
 
 // Open opens or creates a store. Errors: those of sqlite.Open or postgres.Pool.Store.
-func Open(ctx context.Context, options Options) (*Store, error) {
+func Open(ctx context.Context, options Options) (_ *Store, err error) {
+	defer guard.EndWhile("open the documents", &err)
 	s := &Store{Tables: NewTables(options.Log, options.Now)}
 	s.PackWithDictionaries()
 	open := s.openFile
@@ -69,12 +70,10 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 		open, options.Snapshots = s.openServer, cmp.Or(options.Snapshots, schemaSnapshots)
 	}
 	s.snapshots = semaphore.NewWeighted(int64(cmp.Or(options.Snapshots, math.MaxInt)))
-	if err := open(ctx, options); err != nil {
-		return nil, fmt.Errorf("open the documents: %w", err)
-	}
+	guard.Check(open(ctx, options))
 	s.Engine = s.apply
 	if err := guard.Ended(func() { s.opened = ReadState(s.Newest(ctx)).Store }); err != nil {
-		return nil, errors.Join(fmt.Errorf("open the documents: %w", err), s.Close())
+		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
@@ -141,15 +140,10 @@ func inSchema(address, tenant string) (string, error) {
 }
 
 // Drop removes the documents of a tenant from a PostgreSQL database.
-func Drop(ctx context.Context, database, tenant string) error {
-	pool, err := openSchema(database, tenant, false)
-	if err == nil {
-		err = errors.Join(pool.Drop(ctx), pool.Close())
-	}
-	if err != nil {
-		return fmt.Errorf("remove the documents: %w", err)
-	}
-	return nil
+func Drop(ctx context.Context, database, tenant string) (err error) {
+	defer guard.EndWhile("remove the documents", &err)
+	pool := guard.Must(openSchema(database, tenant, false))
+	return errors.Join(pool.Drop(ctx), pool.Close())
 }
 
 // Stat describes the file of a store in a folder; nil if there is none.
@@ -180,17 +174,14 @@ func (s *Store) Replaced(ctx context.Context) (bool, error) {
 // change.
 func (s *Store) Check(ctx context.Context, options index.CheckOptions, report func(done, total int)) (
 	found []index.Damage, err error) {
+	defer guard.EndWhile("check the documents", &err)
 	note := func(damage index.Damage) { found = append(found, damage) }
-	if err = guard.Ended(func() {
-		if options.Documents != nil {
-			s.ExamineNamed(ctx, options.Documents, note)
-			return
-		}
-		s.ExamineDictionaries(ctx, options.Repair && !s.ReadOnly(), note)
-		first, end := s.Reader(s.Newest(ctx)).RowNumbers()
-		s.ExamineRows(ctx, first, end, note, func(error) bool { return false }, report)
-	}); err != nil {
-		err = fmt.Errorf("check the documents: %w", err)
+	if options.Documents != nil {
+		s.ExamineNamed(ctx, options.Documents, note)
+		return found, nil
 	}
-	return found, err
+	s.ExamineDictionaries(ctx, options.Repair && !s.ReadOnly(), note)
+	first, end := s.Reader(s.Newest(ctx)).RowNumbers()
+	s.ExamineRows(ctx, first, end, note, func(error) bool { return false }, report)
+	return found, nil
 }

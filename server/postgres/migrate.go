@@ -48,50 +48,38 @@ func (p *Pool) migrate(ctx context.Context, store string, migrations fs.FS) (new
 		return 0, fmt.Errorf("open %s: %w, and %w: its tables must be migrated from version %d to %d first", p,
 			fault.ErrReadOnly, fault.ErrOlder, current, newest)
 	}
-	return newest, p.explain(p.underLock(ctx, func(conn *sql.Conn) error {
-		current, err := version(ctx, conn, store) // another process may have been faster
-		if err != nil || current >= newest {
-			return err
+	return newest, p.explain(p.underLock(ctx, func(conn *sql.Conn) {
+		if guard.Must(version(ctx, conn, store)) >= newest { // another process was faster
+			return
 		}
-		if err := p.makeSchema(ctx, conn); err != nil {
-			return err
-		}
-		if _, err := provider.Up(ctx); err != nil {
-			return fmt.Errorf("migrate the tables of %s to version %d: %w", store, newest, err)
-		}
-		_, err = conn.ExecContext(ctx, `INSERT INTO store_schemas (store, version) VALUES (?1, ?2)
-			ON CONFLICT (store) DO UPDATE SET version = ?2`, store, newest)
-		return err
+		p.makeSchema(ctx, conn)
+		_, err := provider.Up(ctx)
+		guard.While(fmt.Sprintf("migrate the tables of %s to version %d", store, newest), err)
+		guard.Must(conn.ExecContext(ctx, `INSERT INTO store_schemas (store, version) VALUES (?1, ?2)
+			ON CONFLICT (store) DO UPDATE SET version = ?2`, store, newest))
 	}))
 }
 
 // underLock runs do with the lock of migrations, which the server releases if the process ends.
-func (p *Pool) underLock(ctx context.Context, do func(*sql.Conn) error) error {
-	conn, err := p.db.Conn(ctx)
-	if err != nil {
-		return err
-	}
+func (p *Pool) underLock(ctx context.Context, do func(*sql.Conn)) (err error) {
+	defer guard.End(&err)
+	conn := guard.Must(p.db.Conn(ctx))
 	defer conn.Close()
 	// The settings are of this connection, which is not used again.
 	defer func() { _ = conn.Raw(func(any) error { return driver.ErrBadConn }) }()
 	for _, setting := range []string{"lock_timeout", "statement_timeout"} {
-		if _, err := conn.ExecContext(ctx, "SELECT set_config(?, ?, false)", setting, migrationWait); err != nil {
-			return err
-		}
+		guard.Must(conn.ExecContext(ctx, "SELECT set_config(?, ?, false)", setting, migrationWait))
 	}
-	if _, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock(?)", migrationLock); err != nil {
-		return err
-	}
-	return do(conn)
+	guard.Must(conn.ExecContext(ctx, "SELECT pg_advisory_lock(?)", migrationLock))
+	do(conn)
+	return nil
 }
 
 // makeSchema makes the schema, and the tables with the version and the changes of every store.
-func (p *Pool) makeSchema(ctx context.Context, conn *sql.Conn) error {
+func (p *Pool) makeSchema(ctx context.Context, conn *sql.Conn) {
 	exists := false
-	if err := conn.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = ?)", p.schema).
-		Scan(&exists); err != nil {
-		return err
-	}
+	guard.Check(conn.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = ?)", p.schema).
+		Scan(&exists))
 	statements := []string{
 		`CREATE TABLE IF NOT EXISTS store_schemas (store TEXT PRIMARY KEY, version BIGINT NOT NULL)`,
 		`CREATE TABLE IF NOT EXISTS store_changes (store TEXT, scope TEXT, changes BIGINT NOT NULL,
@@ -101,11 +89,9 @@ func (p *Pool) makeSchema(ctx context.Context, conn *sql.Conn) error {
 		statements = append([]string{`CREATE SCHEMA "` + p.schema + `"`}, statements...)
 	}
 	for _, statement := range statements {
-		if _, err := conn.ExecContext(ctx, statement); err != nil {
-			return fmt.Errorf("create the schema %s: %w", p.schema, err)
-		}
+		_, err := conn.ExecContext(ctx, statement)
+		guard.While("create the schema "+p.schema, err)
 	}
-	return nil
 }
 
 // Drop removes the pool's schema with all that is in it.
@@ -133,23 +119,19 @@ type Copied struct {
 	Name   string // for people
 	DB     sqldb.DB
 	Tables []string
-	// Fill replaces all of the part, in a transaction of its own, by what another one has. It returns the rows.
-	Fill func(ctx context.Context, from, to *sql.Tx) (rows int, err error)
+	// Fill replaces all of the part, in a transaction of its own, by what another one has. It returns the rows, and
+	// aborts with its error.
+	Fill func(ctx context.Context, from, to *sql.Tx) (rows int)
 }
 
 // Replace replaces the part by another one, in a file, and returns the number of rows.
 func (c Copied) Replace(ctx context.Context, by Copied) (rows int, err error) {
-	from, err := by.DB.Pool().BeginTx(ctx, nil)
-	if err == nil {
-		defer from.Rollback()
-		err = c.DB.Update(ctx, func(to *sql.Tx) (err error) {
-			rows, err = c.Fill(ctx, from, to)
-			return err
-		})
-	}
-	if err != nil {
-		return 0, fmt.Errorf("copy the %s: %w", c.Name, err)
-	}
+	defer guard.EndWhile("copy the "+c.Name, &err)
+	from := guard.Must(by.DB.Pool().BeginTx(ctx, nil))
+	defer from.Rollback()
+	guard.Check(c.DB.Update(ctx, func(to *sql.Tx) error {
+		return guard.Ended(func() { rows = c.Fill(ctx, from, to) })
+	}))
 	return rows, nil
 }
 
@@ -176,16 +158,13 @@ func (c Copied) Changes(ctx context.Context) (int64, error) {
 
 // CopyTable inserts the rows of a table of another database in one of a store that has its columns, and returns their
 // number. change, which may be nil, changes the values of a row, by column, before. The next numbers of the table
-// follow.
+// follow. It aborts with its error.
 func CopyTable(ctx context.Context, from sqldb.Querier, to *sql.Tx, table string, change func(row map[string]any)) (
-	n int, err error) {
-	if err = guard.Ended(func() { n = copyTable(ctx, from, to, table, change) }); err != nil {
-		err = fmt.Errorf("copy the table %s: %w", table, err)
-	}
-	return n, err
+	n int) {
+	guard.While("copy the table "+table, guard.Ended(func() { n = copyTable(ctx, from, to, table, change) }))
+	return n
 }
 
-// copyTable is CopyTable, which it and what it calls abort with their error, see guard.Abort.
 func copyTable(ctx context.Context, from sqldb.Querier, to *sql.Tx, table string,
 	change func(row map[string]any)) (n int) {
 	isBoolean := columnsOf(ctx, to, table)

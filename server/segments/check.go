@@ -29,21 +29,18 @@ type checkRun struct {
 }
 
 // Check implements index.Index.
-func (x *Index) Check(ctx context.Context, options index.CheckOptions, report func(done, total int)) ([]index.Damage,
-	error) {
+func (x *Index) Check(ctx context.Context, options index.CheckOptions, report func(done, total int)) (
+	found []index.Damage, err error) {
 	options.Repair = options.Repair && !x.ReadOnly()
 	c := &checkRun{x: x, options: options, report: report}
-	x.states.exclude(nil)
-	if err := guard.Ended(func() {
-		if options.Documents != nil {
-			x.ExamineNamed(ctx, options.Documents, c.note)
-		} else {
-			c.checkAll(ctx)
-		}
-	}); err != nil {
-		return c.found, fmt.Errorf("check the library: %w", err)
+	defer func() { found = c.found }()
+	defer guard.EndWhile("check the library", &err)
+	if x.states.exclude(nil); options.Documents != nil {
+		x.ExamineNamed(ctx, options.Documents, c.note)
+	} else {
+		c.checkAll(ctx)
 	}
-	return c.found, nil
+	return nil, nil
 }
 
 // checkAll checks all parts, and again after the database was repaired, as all that was found may have changed.
@@ -60,7 +57,7 @@ func (c *checkRun) checkAll(ctx context.Context) {
 			return
 		case tries == 0 && c.x.reindexed(ctx):
 		case c.x.source == nil && tries <= 1: // with a source, it is made again from that
-			guard.Check(c.x.salvage(ctx))
+			c.x.salvage(ctx)
 			damage.Reason += "; the damaged file is kept as " + c.x.db.Path() + damagedSuffix
 		default:
 			guard.Abort(c.pageLost)

@@ -3,7 +3,6 @@ package segments
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -28,13 +27,12 @@ const (
 
 // Embed implements index.Index. One segment after the other is completed; the ones that are merged away meanwhile cost
 // nothing, as what was embedded is found by its text.
-func (x *Index) Embed(ctx context.Context, pass index.Embedding) error {
+func (x *Index) Embed(ctx context.Context, pass index.Embedding) (err error) {
+	defer guard.EndWhile("embed", &err)
 	if x.ReadOnly() {
-		return fmt.Errorf("embed: %w", fault.ErrReadOnly)
+		return fault.ErrReadOnly
 	}
-	if err := x.embeds.Acquire(ctx, 1); err != nil {
-		return fmt.Errorf("embed: %w", err)
-	}
+	guard.Check(x.embeds.Acquire(ctx, 1))
 	defer x.embeds.Release(1)
 	if pass.Report == nil {
 		pass.Report = func(index.Embedded) {}
@@ -42,9 +40,7 @@ func (x *Index) Embed(ctx context.Context, pass index.Embedding) error {
 	e := &embedding{ctx: ctx, x: x, Embedding: pass, tried: make(map[string]bool), opened: make(map[string]bool),
 		refused: make(map[string]int), seen: make(map[vector.Key]bool)}
 	e.embedder = documents.Embedder{Pass: pass, In: x.vectorStore, Renewed: e.renewed}
-	if err := guard.Ended(e.run); err != nil {
-		return fmt.Errorf("embed: %w", err)
-	}
+	e.run()
 	return nil
 }
 

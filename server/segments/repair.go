@@ -36,11 +36,12 @@ func (x *Index) repair(ctx context.Context, suspects *damagedError) error {
 }
 
 // rebuildIndex replaces damaged segments. Without suspects it also makes index and documents agree.
-func (x *Index) rebuildIndex(ctx context.Context, suspects *damagedError) error {
+func (x *Index) rebuildIndex(ctx context.Context, suspects *damagedError) (err error) {
+	defer guard.EndWhile("rebuild the index", &err)
 	x.repairs.Lock()
 	defer x.repairs.Unlock()
 	made := new(rebuilt)
-	err := x.Commit(ctx, func(tx sqldb.Source) {
+	if err := x.Commit(ctx, func(tx sqldb.Source) {
 		x.discard(made.segments...)
 		*made = rebuilt{}
 		made.rebuild(x, tx, suspects)
@@ -55,10 +56,9 @@ func (x *Index) rebuildIndex(ctx context.Context, suspects *damagedError) error 
 		} else { // the new segments may be ahead of the position
 			documents.PutCursors(tx, map[string]string{wholeKey: ""})
 		}
-	})
-	if err != nil {
+	}); err != nil {
 		x.discard(made.segments...)
-		return fmt.Errorf("rebuild the index: %w", err)
+		return err
 	}
 	x.states.forget()
 	x.discard(made.damaged...)

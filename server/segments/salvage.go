@@ -60,50 +60,40 @@ func salvageTables() []salvageTable {
 
 // salvage replaces a database with damaged pages by one that contains all rows that can be read. A copy of the damaged
 // one is kept beside it. A crash leaves the old one or the new one.
-func (x *Index) salvage(ctx context.Context) error {
+func (x *Index) salvage(ctx context.Context) {
 	path := x.db.Path()
 	if path == "" {
-		return fmt.Errorf("repair the library in memory: %w", fault.ErrDamaged)
+		guard.While("repair the library in memory", fault.ErrDamaged)
 	}
 	x.repairs.Lock()
 	defer x.repairs.Unlock()
 	x.Log.Warn("the database is damaged; keeping what can be read", "database", path)
 	var err error
 	for range salvageTries {
-		if err = x.trySalvage(ctx, path); !errors.Is(err, documents.ErrOvertaken) {
+		if err = guard.Ended(func() { x.trySalvage(ctx, path) }); !errors.Is(err, documents.ErrOvertaken) {
 			break
 		}
 	}
 	x.states.forget()
-	if err != nil {
-		return fmt.Errorf("repair the database: %w", err)
-	}
-	return nil
+	guard.While("repair the database", err)
 }
 
-func (x *Index) trySalvage(ctx context.Context, path string) error {
+func (x *Index) trySalvage(ctx context.Context, path string) {
 	made := path + salvageSuffix
-	if err := removeDatabase(made); err != nil {
-		return err
-	}
+	guard.Check(removeDatabase(made))
 	defer removeDatabase(made)
 	before, ok := x.db.Version(ctx)
 	if !ok {
-		return fmt.Errorf("read the version of %s: %w", path, fault.ErrDamaged)
+		guard.While("read the version of "+path, fault.ErrDamaged)
 	}
-	readable, err := sqlite.Open(ctx, databaseAt(made))
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(x.fillSalvage(ctx, readable), readable.Close()); err != nil {
-		return err
-	}
-	return x.db.Replace(ctx, made, func() error {
+	readable := guard.Must(sqlite.Open(ctx, databaseAt(made)))
+	guard.Check(errors.Join(guard.Ended(func() { x.fillSalvage(ctx, readable) }), readable.Close()))
+	guard.Check(x.db.Replace(ctx, made, func() error {
 		if after, _ := x.db.Version(ctx); after != before { // another connection has committed
 			return documents.ErrOvertaken
 		}
 		return nil
-	})
+	}))
 }
 
 func removeDatabase(path string) error {
@@ -116,23 +106,16 @@ func removeDatabase(path string) error {
 }
 
 // fillSalvage copies all rows that can be read to a new database.
-func (x *Index) fillSalvage(ctx context.Context, made *sqlite.DB) error {
+func (x *Index) fillSalvage(ctx context.Context, made *sqlite.DB) {
 	kept := x.db.Path() + damagedSuffix
-	if err := removeDatabase(kept); err != nil {
-		return err
-	}
-	damaged, err := x.db.CopyDamaged(ctx, kept, made)
-	if err != nil {
-		return err
-	}
+	guard.Check(removeDatabase(kept))
+	damaged := guard.Must(x.db.CopyDamaged(ctx, kept, made))
 	defer func() { _ = damaged.Close() }()
 	tx, err := damaged.BeginTx(ctx, nil)
-	if err != nil {
-		return sqldb.Explain(err)
-	}
+	guard.Check(sqldb.Explain(err))
 	defer func() { _ = tx.Rollback() }()
 	from := sqldb.Shared(ctx, tx)
-	return sqldb.UpdateWhole(ctx, made, func(to *sqldb.Tx) {
+	guard.Check(sqldb.UpdateWhole(ctx, made, func(to *sqldb.Tx) {
 		unlisted := false
 		for _, table := range salvageTables() {
 			lost := false
@@ -143,7 +126,7 @@ func (x *Index) fillSalvage(ctx context.Context, made *sqlite.DB) error {
 			x.nameUnlisted(to)
 		}
 		x.completeSalvage(from, to)
-	})
+	}))
 }
 
 // completeSalvage fills the tables that are made of others.

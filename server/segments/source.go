@@ -2,7 +2,6 @@ package segments
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 
 	"quarry/internal/guard"
@@ -27,10 +26,11 @@ func (x *Index) position(ctx context.Context) (position int64, whole bool, err e
 // document may be replaced or removed, and SameText that the words stay. gone are the words that some documents have in
 // the index, by id; those of others are read out of their segments.
 func (x *Index) followTo(ctx context.Context, plan *documents.Plan, gone map[string]segment.Delta, position int64,
-	whole bool) error {
+	whole bool) (err error) {
+	defer guard.EndWhile("index the documents", &err)
 	x.worker.begin()
 	w := &writer{x: x, changes: len(plan.Items)}
-	err := x.Commit(ctx, func(tx sqldb.Source) {
+	if err := x.Commit(ctx, func(tx sqldb.Source) {
 		w.Begin(tx)
 		for n, i := range plan.Items {
 			delta, known := gone[i.ID]
@@ -49,10 +49,9 @@ func (x *Index) followTo(ctx context.Context, plan *documents.Plan, gone map[str
 		if whole {
 			documents.PutCursors(tx, map[string]string{wholeKey: strconv.FormatInt(position, 10)})
 		}
-	})
-	if err != nil {
+	}); err != nil {
 		x.discard(w.segment)
-		return fmt.Errorf("index the documents: %w", err)
+		return err
 	}
 	x.worker.kick()
 	return nil

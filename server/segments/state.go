@@ -361,18 +361,11 @@ func readDeletes(db sqldb.Source, p *part) {
 
 // unseal reads the bitmap, and takes the statistics out of their seal.
 func (r *deleteRecord) unseal(bitmap []byte, p *part) (err error) {
-	if r.delta, err = documents.UnsealOld(r.delta, deletesKey(p.id, r.number, 'd')); err != nil {
-		return err
-	}
-	if bitmap, err = documents.UnsealOld(bitmap, deletesKey(p.id, r.number, 'b')); err != nil {
-		return err
-	}
-	if err := r.bitmap.UnmarshalBinary(bitmap); err != nil {
-		return err
-	}
-	if err := r.bitmap.Validate(); err != nil {
-		return err
-	}
+	defer guard.End(&err)
+	r.delta = guard.Must(documents.UnsealOld(r.delta, deletesKey(p.id, r.number, 'd')))
+	bitmap = guard.Must(documents.UnsealOld(bitmap, deletesKey(p.id, r.number, 'b')))
+	guard.Check(r.bitmap.UnmarshalBinary(bitmap))
+	guard.Check(r.bitmap.Validate())
 	if !r.bitmap.IsEmpty() && int64(r.bitmap.Maximum()) >= int64(p.documents) {
 		return errors.New("a deleted document does not exist")
 	}
