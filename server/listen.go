@@ -69,8 +69,8 @@ func isLoopback(address net.Addr) bool {
 // serve serves a listener until ctx is done.
 func (s *Server) serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	// Requests outlive ctx: they are canceled only after the grace period.
-	base, cutOff := context.WithCancel(context.WithoutCancel(ctx))
-	defer cutOff()
+	base, cutOff := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cutOff(fault.ErrStopping)
 	server := &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: readHeaderTimeout,
@@ -100,7 +100,7 @@ func (s *Server) serve(ctx context.Context, listener net.Listener, handler http.
 
 // shutDown stops accepting connections and waits for open requests. After s.grace it cancels them, and after finalGrace
 // it closes their connections.
-func (s *Server) shutDown(server *http.Server, cutOff func()) error {
+func (s *Server) shutDown(server *http.Server, cutOff func(error)) error {
 	for _, step := range []struct {
 		timeout time.Duration
 		then    string
@@ -113,7 +113,7 @@ func (s *Server) shutDown(server *http.Server, cutOff func()) error {
 		}
 		s.options.Log.Warn(step.then, "after", step.timeout)
 		s.api.EndAnswers()
-		cutOff()
+		cutOff(fault.ErrStopping)
 	}
 	return server.Close()
 }

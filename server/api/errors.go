@@ -88,7 +88,14 @@ func invalid(problems ...problem) failure {
 		body: wire.ValidationError{StatusCode: http.StatusUnprocessableEntity, Message: summary}}
 }
 
-func canceled() failure {
+// canceled is the answer to a request that was canceled: the server stops, or the caller has disconnected, which counts
+// as status 0. It is sent all the same, as a caller who only stopped sending must not see a success.
+func canceled(r *http.Request) failure {
+	if errors.Is(context.Cause(r.Context()), fault.ErrStopping) {
+		f, _ := explain(fault.ErrStopping, false)
+		return f
+	}
+	callerOf(r).gone = true
 	return coded("SERVICE_UNAVAILABLE", "The request was canceled. Try again.")
 }
 
@@ -219,8 +226,8 @@ func (s *Server) raced(r *http.Request, who directory.Principal, err error) erro
 // fail answers with an error, and logs internal ones.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() == context.Canceled {
-		s.Log.DebugContext(r.Context(), "caller disconnected", "path", clip(r.URL.Path))
-		writeFailure(w, canceled()) // when the server stops, the caller is still connected and must not see a success
+		s.Log.DebugContext(r.Context(), "request canceled", "path", clip(r.URL.Path))
+		writeFailure(w, canceled(r))
 		return
 	}
 	f, known := explain(err, isTrusted(r.Context()))

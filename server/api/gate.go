@@ -163,7 +163,7 @@ func (s *Server) guarded(w http.ResponseWriter, r *http.Request, route route, wh
 	done, err := guard.pending.enter(person)
 	if err != nil {
 		s.timeouts.limitRefused(w, r)
-		s.refuseRequest(w, err)
+		s.refuseRequest(w, r, err)
 		return
 	}
 	defer done()
@@ -178,7 +178,7 @@ func (s *Server) guarded(w http.ResponseWriter, r *http.Request, route route, wh
 		leave, err = guard.enter(r, route, person)
 	}
 	if err != nil {
-		s.refuseRequest(w, err)
+		s.refuseRequest(w, r, err)
 		return
 	}
 	ctx, cancel := context.WithCancel(r.Context())
@@ -195,12 +195,13 @@ func (s *Server) guarded(w http.ResponseWriter, r *http.Request, route route, wh
 }
 
 // refuseRequest answers a request that got no worker, and counts it.
-func (s *Server) refuseRequest(w http.ResponseWriter, err error) {
+func (s *Server) refuseRequest(w http.ResponseWriter, r *http.Request, err error) {
 	f, _ := explain(err, false)
-	switch f.status {
-	case http.StatusTooManyRequests:
+	switch {
+	case callerOf(r).gone:
+	case f.status == http.StatusTooManyRequests:
 		s.measures().refused.Add(1, refusedByRate)
-	case http.StatusServiceUnavailable:
+	case f.status == http.StatusServiceUnavailable:
 		s.measures().refused.Add(1, refusedAsBusy)
 	}
 	writeFailure(w, f)
@@ -368,6 +369,9 @@ func (s *Server) logged(next http.Handler) http.Handler {
 		recorder.begin(0) // the deadline of an earlier request on this connection may have passed
 		defer func() {
 			s.measures().inFlight.Add(-1)
+			if who.gone {
+				recorder.status = 0
+			}
 			s.measures().request(r, who.route, recorder.status)
 			level := slog.LevelInfo
 			if isHealth(r) {

@@ -288,7 +288,7 @@ func (w *workers) enter(request *http.Request) (leave func(), err error) {
 	case w.slots <- struct{}{}:
 		return leave, nil
 	case <-request.Context().Done():
-		return nil, canceled()
+		return nil, canceled(request)
 	case <-timer.C:
 		return nil, busy()
 	}

@@ -156,6 +156,7 @@ const (
 type caller struct {
 	principal directory.Principal
 	route     string // its pattern; empty: not found
+	gone      bool   // disconnected before the answer
 }
 
 // isListener reports whether a request came over a listener.

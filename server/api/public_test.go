@@ -282,6 +282,9 @@ func TestTooManyRequestsWait(t *testing.T) {
 			t.Errorf("HTTP %d", status)
 		}
 	}
+	if shown := w.metrics(handler, "owner"); !strings.Contains(shown, `route="/me",status="0"} 1`) || strings.Contains(shown, "refused_total{") {
+		t.Errorf("who left the queue is counted so:\n%s", shown)
+	}
 }
 
 // TestNobodyShutsOthersOut: one person's work leaves room for that of others.
@@ -311,12 +314,19 @@ func TestNobodyShutsOthersOut(t *testing.T) {
 	}
 }
 
-// TestWhatIsBrokenOffIsNoSuccess: a server that stops breaks requests off whose callers are still there.
+// TestWhatIsBrokenOffIsNoSuccess: a server that stops breaks requests off whose callers are still there. Callers who
+// left are not counted as refused.
 func TestWhatIsBrokenOffIsNoSuccess(t *testing.T) {
+	for cause, want := range map[error][2]string{fault.ErrStopping: {"stopping", "status=503"}, nil: {"canceled", "status=0"}} {
+		testBrokenOff(t, cause, want[0], want[1])
+	}
+}
+
+func testBrokenOff(t *testing.T, cause error, told, logged string) {
 	w := newWorld(t)
-	ctx, stop := context.WithCancel(t.Context())
+	ctx, stop := context.WithCancelCause(t.Context())
 	w.breakWith(func(ctx context.Context) (index.Snapshot, error) {
-		stop()
+		stop(cause)
 		return nil, ctx.Err()
 	})
 	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/manage/indexed-sources", nil)
@@ -324,8 +334,9 @@ func TestWhatIsBrokenOffIsNoSuccess(t *testing.T) {
 	r.Header.Set("Authorization", "Bearer "+w.tokens["jo"])
 	answer := httptest.NewRecorder()
 	w.public.ServeHTTP(answer, r)
-	if answer.Code != http.StatusServiceUnavailable || !strings.Contains(answer.Body.String(), "canceled") {
-		t.Errorf("HTTP %d %s", answer.Code, answer.Body)
+	if answer.Code != http.StatusServiceUnavailable || !strings.Contains(answer.Body.String(), told) ||
+		!strings.Contains(w.log.String(), logged) {
+		t.Errorf("%v: HTTP %d %s, %s", cause, answer.Code, answer.Body, w.log)
 	}
 }
 

@@ -101,8 +101,8 @@ func (c *call) stream(snapshot index.Snapshot, prepared pipeline.Request, narrow
 	}
 	f, known := explain(err, isTrusted(ctx))
 	switch {
-	case ctx.Err() == context.Canceled: // the server stops, or the caller disconnected
-		f = canceled()
+	case ctx.Err() == context.Canceled:
+		f = canceled(c.Request)
 	case !known:
 		c.Log.ErrorContext(ctx, "search failed", guard.Attr(err))
 	}
