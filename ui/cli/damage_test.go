@@ -46,6 +46,11 @@ func TestDamagedLibrary(t *testing.T) {
 	s.on("/library/check", stream(checkingLine, repairedLine,
 		`{"type":"done","added":0,"updated":0,"removed":0,"unchanged":0,"skipped":0,"repaired":1}`))
 	run(t, localDoors(s.URL), terminal{}, "status", "--check").check(t, ExitSuccess)
+	s.on("/library/check", stream(checkingLine, postedLine, `{"type":"error","error_code":"INTERNAL_ERROR","detail":"disk full"}`))
+	got := run(t, localDoors(s.URL), terminal{}, "status", "--check", "--json").check(t, ExitServer)
+	if !strings.Contains(got.out, `"wiki 1"`) || !strings.Contains(got.err, "disk full") {
+		t.Errorf("of a check that fails: %s\n%s", got.out, got.err)
+	}
 }
 
 // TestDamageHints: what is to be done depends on where a document came from, and on what was tried.

@@ -448,8 +448,8 @@ func damageFailure(found []jsonDamage) error {
 }
 
 // checkLibrary checks the library that a session works on. What is derived is repaired, unless nothing may be changed.
-func (a *app) checkLibrary(ctx context.Context, c *client.Client) *jsonCheck {
-	check := &jsonCheck{Found: []jsonDamage{}}
+// What it finds before an error is in check, too.
+func (a *app) checkLibrary(ctx context.Context, c *client.Client, check *jsonCheck) {
 	p := a.newProgress(verbChecked)
 	p.json = false // the answer is the JSON
 	done, err := c.ChangeLibrary(ctx, wire.CheckRequest{Repair: !a.program.ReadOnly},
@@ -465,7 +465,6 @@ func (a *app) checkLibrary(ctx context.Context, c *client.Client) *jsonCheck {
 			p.event(event)
 		})
 	p.clear()
-	guard.Check(err)
 	check.Repaired, check.Damaged = done.Repaired, done.Damaged
-	return check
+	guard.Check(err)
 }

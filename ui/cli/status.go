@@ -82,7 +82,8 @@ func (a *app) libraryStatus(ctx context.Context, check bool) (status libraryRepo
 	err = guard.Ended(func() {
 		a.with(ctx, a.openLibrary(false), func(ctx context.Context, c *client.Client) {
 			if check {
-				checked = a.checkLibrary(ctx, c)
+				checked = &jsonCheck{Found: []jsonDamage{}}
+				a.checkLibrary(ctx, c, checked)
 			}
 			status.LibraryStatus, status.Exists = *guard.Must(c.LibraryStatus(ctx)), true
 		})
