@@ -151,14 +151,16 @@ func (x *Index) nameUnlisted(to *sqldb.Tx) {
 		if err != nil {
 			continue // damaged, or no segment
 		}
+		var ids []string
 		for ordinal := range opened.reader.Documents() {
 			id, err := opened.reader.DocumentID(ordinal)
 			if err != nil {
 				break
 			}
-			documents.InsertLost(to, id)
+			ids = append(ids, id)
 		}
 		x.states.pool.drop(opened)
+		documents.InsertLost(to, ids...)
 	}
 }
 

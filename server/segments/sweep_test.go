@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"quarry/server/sqldb"
 )
 
 func TestSweep(t *testing.T) {
@@ -38,5 +40,27 @@ func TestSweep(t *testing.T) {
 	}
 	if got := find(t, snapshotOf(t, x), "walrus"); len(got) != 1 {
 		t.Errorf("found %v", got)
+	}
+}
+
+// TestUnlistedSegmentsAreClosed: a segment that a repair looks into is closed when its documents cannot be stored.
+func TestUnlistedSegmentsAreClosed(t *testing.T) {
+	x := open(t, Options{Dir: t.TempDir()})
+	put(t, x, document("a", "walrus"))
+	x.worker.loop.Wait()
+	used := func() (n int) {
+		for _, file := range x.states.pool.open {
+			n += file.users
+		}
+		return n
+	}
+	before := used()
+	err := x.Change(t.Context(), func(tx *sqldb.Tx) {
+		tx.Exec("DELETE FROM segments")
+		tx.Exec("ALTER TABLE documents RENAME TO others")
+		x.nameUnlisted(tx)
+	})
+	if after := used(); err == nil || after != before {
+		t.Errorf("%d uses of segments, %d before: %v", after, before, err)
 	}
 }
