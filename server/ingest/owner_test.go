@@ -70,6 +70,24 @@ func TestLinesDoNotReplaceFilesOfOtherRoots(t *testing.T) {
 	}
 }
 
+// TestFailedRefill: documents that are read again for one that became free are not counted, also when that fails.
+func TestFailedRefill(t *testing.T) {
+	l := newLibrary(t, map[string]string{"mine/x.jsonl": line("a", "mine"), "theirs/x.jsonl": line("b", "b") + line("a", "theirs") + line("c", "c")})
+	l.add(Options{}, "mine")
+	l.add(Options{}, "theirs")
+	full := errors.New("the disk is full")
+	l.idx.beforeWrite = func(batch index.Batch) error {
+		if len(batch.Upsert) > 0 && batch.Upsert[0].ID == "c" {
+			return full
+		}
+		return nil
+	}
+	done, err := Remove(t.Context(), l.idx, wire.RemoveRequest{Refs: []string{l.path("mine")}}, Local{batch: 1}, nil)
+	if l.counts(done, 1, 0, 1, 0); !errors.Is(err, full) {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
 func TestFilesAndConnectorsKeepTheirDocuments(t *testing.T) {
 	l := newLibrary(t, map[string]string{"docs/x.jsonl": line("c1", "file") + line("p1", "file") + line("f1", "file"), "docs/a.md": "a"})
 	must(t, l.post("c1", "cc_pair:1", "connector"))

@@ -125,9 +125,10 @@ func (r *run) refill(removed *target) {
 	}
 	done := r.done
 	r.quiet = true
-	r.applyAll(plans, false)
+	err := guard.Ended(func() { r.applyAll(plans, false) })
 	r.quiet = false
 	r.done.Unchanged, r.done.Skipped = done.Unchanged, done.Skipped // counted before
+	guard.Check(err)
 	for _, key := range append(r.goneCited(), refillKey) {
 		r.cursor(key, "")
 	}
