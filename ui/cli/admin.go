@@ -59,7 +59,7 @@ func (a *app) openAdministered(change bool) opener {
 		case a.flags.Tenant != "":
 			refuse("Omit --tenant: the token determines the tenant.", "--tenant works only on a local library")
 		}
-		choice := guard.Must(a.decide(a.request()))
+		choice := a.decide(a.request())
 		if choice.Kind == target.KindSample || choice.Kind == target.KindSlack {
 			refuse("Give --server URL or --library DIR.", "%s cannot be administered", choice.Describe())
 		}

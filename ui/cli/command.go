@@ -11,7 +11,6 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
-	"quarry/internal/guard"
 	"quarry/ui/target"
 )
 
@@ -109,7 +108,7 @@ func (a *app) targetCommand(use, short string, is traits,
 		func(ctx context.Context, arguments []string) { run(ctx, choice, arguments) })
 	checked := command.RunE
 	command.RunE = func(command *cobra.Command, arguments []string) error {
-		choice = guard.Must(a.decide(a.request()))
+		choice = a.decide(a.request())
 		return checked(command, arguments)
 	}
 	return command

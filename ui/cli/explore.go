@@ -61,7 +61,7 @@ func (a *app) exploration(command *cobra.Command, words []string, options *searc
 	a.noteNearCommand(command, words)
 	request := a.searchRequest(options)
 	request.Terminal = true
-	return Exploration{Target: guard.Must(a.chosen(request)),
+	return Exploration{Target: a.chosen(request),
 		Query: a.explorationQuery(strings.TrimSpace(strings.Join(words, " ")), options),
 		Limit: options.Limit, Plain: a.plain(), NoColor: a.flags.NoColor}
 }

@@ -16,6 +16,7 @@ import (
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/config"
+	"quarry/internal/guard"
 	"quarry/internal/text"
 	"quarry/ui/target"
 )
@@ -282,22 +283,20 @@ func (a *app) noteAll(warnings []config.Warning) {
 }
 
 // chosen finds the target.
-func (a *app) chosen(where target.Request) (target.Choice, error) {
-	choice, err := a.decideTarget(where)
+func (a *app) chosen(where target.Request) target.Choice {
+	choice := guard.Must(a.decideTarget(where))
 	a.noteAll(choice.Warnings)
-	if err == nil {
-		a.debug("target: %s (%s)", choice.Describe(), choice.Reason)
-	}
-	return choice, err
+	a.debug("target: %s (%s)", choice.Describe(), choice.Reason)
+	return choice
 }
 
 // decide returns the target of a command, with a note if it is the sample library and no flag chose that.
-func (a *app) decide(request target.Request) (target.Choice, error) {
-	choice, err := a.chosen(request)
-	if err == nil && choice.Kind == target.KindSample && !a.flags.Sample {
+func (a *app) decide(request target.Request) target.Choice {
+	choice := a.chosen(request)
+	if choice.Kind == target.KindSample && !a.flags.Sample {
 		a.note("searching the bundled sample library; for your own documents: quarry add PATH, or quarry configure")
 	}
-	return choice, err
+	return choice
 }
 
 // deadline bounds a command by --timeout.

@@ -128,7 +128,7 @@ func (a *app) searchRequest(options *searchOptions) target.Request {
 
 // search runs queries and prints what came back.
 func (a *app) search(ctx context.Context, queries []string, options *searchOptions) {
-	choice := guard.Must(a.decide(a.searchRequest(options)))
+	choice := a.decide(a.searchRequest(options))
 	format := a.searchFormat(options)
 	saved := a.findSaved(queries, options, choice)
 	plan := a.planSearches(queries, options, choice, saved)

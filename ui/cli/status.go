@@ -45,7 +45,8 @@ func (a *app) statusCommand() *cobra.Command {
 // status prints what can be known, also when something cannot: then the exit code is that of the reason.
 func (a *app) status(ctx context.Context, check bool) {
 	var status statusReport
-	if status.choice, status.decideErr = a.decide(a.request()); status.decideErr != nil {
+	status.choice, status.decideErr = guard.Result(func() target.Choice { return a.decide(a.request()) })
+	if status.decideErr != nil {
 		status.reason = a.reasonOf(status.decideErr)
 	}
 	var libraryErr error

@@ -92,35 +92,28 @@ func (a *app) validate(ctx context.Context, _ []string) {
 // run tries one step after the other until one fails.
 func (v *validation) run(ctx context.Context) {
 	var choice target.Choice
-	v.step("config", func() (detail string, err error) {
-		choice, err = v.app.decideTarget(v.app.request())
-		if err == nil {
-			v.config = choice.ConfigFrom()
-		}
-		return choice.Reason, err
+	v.step("config", func() string {
+		choice = guard.Must(v.app.decideTarget(v.app.request()))
+		v.config = choice.ConfigFrom()
+		return choice.Reason
 	})
-	v.step("server", func() (detail string, err error) {
-		v.session, err = guard.Result(func() *client.Session { return v.app.open(ctx, choice) })
+	v.step("server", func() string {
 		v.server, v.here = choice.Describe(), choice.Kind == target.KindLibrary || choice.Kind == target.KindSample
-		return v.server, err
+		v.session = v.app.open(ctx, choice)
+		return v.server
 	})
 	if choice.Kind == target.KindSlack {
 		v.slack(ctx, choice)
 		return
 	}
-	v.step("reachable", func() (string, error) { return "answers", reach(ctx, v.session.Client) })
-	v.step("identity", func() (string, error) { return v.identity(ctx, v.session.Client) })
-	v.step("version", func() (string, error) { return v.version(ctx, v.session.Client, choice) })
-	v.step("permissions", func() (string, error) {
-		if len(v.permissions) == 0 {
-			return "unknown", nil
-		}
-		return strings.Join(v.permissions, ", "), nil
-	})
-	v.step("search", func() (string, error) { return "answers", searches(ctx, v.session.Client) })
+	v.step("reachable", func() string { return reach(ctx, v.session.Client) })
+	v.step("identity", func() string { return v.identity(ctx, v.session.Client) })
+	v.step("version", func() string { return v.version(ctx, v.session.Client, choice) })
+	v.step("permissions", func() string { return cmp.Or(strings.Join(v.permissions, ", "), "unknown") })
+	v.step("search", func() string { return searches(ctx, v.session.Client) })
 	if host, err := v.app.program.Host(); err == nil && v.here {
 		if name, err := host.CheckEmbeddings(); name != "" || err != nil {
-			v.step("embeddings", func() (string, error) { return name, err })
+			v.step("embeddings", func() string { return guard.Must(name, err) })
 		}
 	}
 }
@@ -133,9 +126,9 @@ func (v *validation) slack(ctx context.Context, choice target.Choice) {
 	}
 	who, err := host.CheckSlack(ctx, choice)
 	if v.owner = who; who != "" || err == nil {
-		v.step("identity", func() (string, error) { return who, nil })
+		v.step("identity", func() string { return who })
 	}
-	v.step("search", func() (string, error) { return "answers", err })
+	v.step("search", func() string { return guard.Must("answers", err) })
 }
 
 // describeSteps returns the steps as they are printed.
@@ -159,28 +152,28 @@ type warning string
 
 func (w warning) Error() string { return string(w) }
 
-func (v *validation) identity(ctx context.Context, c *client.Client) (string, error) {
-	me, err := identity(ctx, c)
+func (v *validation) identity(ctx context.Context, c *client.Client) string {
+	me := identity(ctx, c)
 	v.email, v.permissions = me.Email, me.EffectivePermissions
-	return me.Email, err
+	return me.Email
 }
 
-func (v *validation) version(ctx context.Context, c *client.Client, choice target.Choice) (string, error) {
+func (v *validation) version(ctx context.Context, c *client.Client, choice target.Choice) string {
 	ctx, cancel := context.WithTimeout(ctx, versionTime)
 	defer cancel()
 	version, err := c.Version(ctx)
 	if err != nil {
-		return "", warning("the server does not report its version: " + text.OneLine(err.Error()))
+		guard.Abort(warning("the server does not report its version: " + text.OneLine(err.Error())))
 	}
 	v.release = version.BackendVersion
 	if version.Quarry != nil {
 		v.program = version.Quarry.Version
 	}
 	if isTooOld(version, choice) {
-		return "", warning(fmt.Sprintf("%s is older than %d.0, the oldest tested version", version.BackendVersion,
-			oldestTested))
+		guard.Abort(warning(fmt.Sprintf("%s is older than %d.0, the oldest tested version", version.BackendVersion,
+			oldestTested)))
 	}
-	return versionText(version), nil
+	return versionText(version)
 }
 
 // print prints what was found; failure is why the test failed, if it did.
@@ -314,10 +307,11 @@ type connectionTest struct {
 	failed  error
 }
 
-func (t *connectionTest) step(name string, run func() (string, error)) {
+// step runs a step, which returns what it found or aborts with its error.
+func (t *connectionTest) step(name string, run func() string) {
 	step := ConnectionStep{Name: name, Skipped: t.failed != nil}
 	if !step.Skipped {
-		step.Detail, step.Err = run()
+		step.Detail, step.Err = guard.Result(run)
 		if _, passed := errors.AsType[warning](step.Err); !passed {
 			t.failed = step.Err
 		}
@@ -351,21 +345,12 @@ func TryConnection(ctx context.Context, host Host,
 func testConnection(ctx context.Context, host Host, profile config.NewProfile) ([]ConnectionStep, error) {
 	t := connectionTest{}
 	defer t.close()
-	t.step("server", func() (string, error) {
-		choice, err := host.Trial(profile.Profile, profile.Typed)
-		if err != nil {
-			return "", err
-		}
-		if t.session, err = host.Open(ctx, choice); err != nil {
-			return "", err
-		}
-		return "answers", reach(ctx, t.session.Client)
+	t.step("server", func() string {
+		t.session = guard.Must(host.Open(ctx, guard.Must(host.Trial(profile.Profile, profile.Typed))))
+		return reach(ctx, t.session.Client)
 	})
-	t.step("token", func() (string, error) {
-		me, err := identity(ctx, t.session.Client)
-		return me.Email, err
-	})
-	t.step("search", func() (string, error) { return "answers", searches(ctx, t.session.Client) })
+	t.step("token", func() string { return identity(ctx, t.session.Client).Email })
+	t.step("search", func() string { return searches(ctx, t.session.Client) })
 	return t.steps, t.failed
 }
 
@@ -385,44 +370,40 @@ func Explain(err error, started time.Time) *Failure {
 }
 
 // reach checks that something answers at a server's address.
-func reach(ctx context.Context, c *client.Client) error {
+func reach(ctx context.Context, c *client.Client) string {
 	err := c.Root(ctx)
 	if reply, ok := errors.AsType[*client.Error](err); ok && reply.Kind == client.Auth {
-		return &Failure{Code: ExitAuth,
+		guard.Abort(&Failure{Code: ExitAuth,
 			What: "a proxy or firewall refuses all requests: " + text.OneLine(reply.Error()),
-			Do:   "Ask the administrator of the proxy or firewall for access.", Err: err}
+			Do:   "Ask the administrator of the proxy or firewall for access.", Err: err})
 	}
-	return err
+	return guard.Must("answers", err)
 }
 
 // identity returns the owner of the token. An anonymous identity means that the server does not know the token.
-func identity(ctx context.Context, c *client.Client) (wire.Me, error) {
-	me, err := c.Me(ctx)
-	if err != nil {
-		return wire.Me{}, err
-	}
+func identity(ctx context.Context, c *client.Client) *wire.Me {
+	me := guard.Must(c.Me(ctx))
 	if me.IsAnonymousUser {
-		return wire.Me{}, fail(ExitAuth,
+		guard.Abort(fail(ExitAuth,
 			"Create a new token in the server's settings, then run quarry configure or set ONYX_PAT",
-			"the server does not accept the token: it treats the request as anonymous")
+			"the server does not accept the token: it treats the request as anonymous"))
 	}
-	return *me, nil
+	return me
 }
 
 // searches asks for nothing: a server that would search refuses the empty request, which costs no model call.
-func searches(ctx context.Context, c *client.Client) error {
+func searches(ctx context.Context, c *client.Client) string {
 	_, err := c.Search(ctx, wire.SearchRequest{})
 	reply, ok := errors.AsType[*client.Error](err)
 	switch {
 	case !ok:
-		return err
 	case reply.Status == http.StatusUnprocessableEntity:
-		return nil
+		err = nil
 	case reply.Status == http.StatusNotFound:
-		return &Failure{Code: ExitNotAvailable, What: "this server has no search API", Err: err,
+		err = &Failure{Code: ExitNotAvailable, What: "this server has no search API", Err: err,
 			Do: "Check the address and the API prefix (often /api). Onyx before 3.0 has no search API."}
 	}
-	return err
+	return guard.Must("answers", err)
 }
 
 // withScheme completes an address that was typed without its scheme. Servers on this machine rarely have a certificate.
