@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"reflect"
 	"strconv"
 	"strings"
@@ -9,21 +8,21 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	jsonv1 "github.com/go-json-experiment/json/v1"
+
+	"quarry/internal/guard"
 )
 
 // encodeJSON writes a value on one line, or indented by two spaces. A missing list or map is an empty one, and
 // characters of HTML stay as they are.
-func encodeJSON(value any, indent bool) (string, error) {
+func encodeJSON(value any, indent bool) string {
 	options := []json.Options{jsonv1.DefaultOptionsV1(), jsontext.EscapeForHTML(false),
 		json.FormatNilSliceAsNull(false), json.FormatNilMapAsNull(false)}
 	if indent {
 		options = append(options, jsontext.WithIndent("  "))
 	}
 	encoded, err := json.Marshal(value, options...)
-	if err != nil {
-		return "", fmt.Errorf("encode the answer: %w", err)
-	}
-	return string(encoded) + "\n", nil
+	guard.While("encode the answer", err)
+	return string(encoded) + "\n"
 }
 
 // object is a JSON object with its keys in order.
@@ -65,15 +64,11 @@ func (o object) MarshalJSON() ([]byte, error) {
 		if f.leftOut {
 			continue
 		}
-		encoded, err := encodeJSON(f.value, false)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", f.key, err)
-		}
 		if len(written) > 1 {
 			written = append(written, ',')
 		}
 		written = append(strconv.AppendQuote(written, f.key), ':')
-		written = append(written, strings.TrimSuffix(encoded, "\n")...)
+		written = append(written, strings.TrimSuffix(encodeJSON(f.value, false), "\n")...)
 	}
 	return append(written, '}'), nil
 }

@@ -134,11 +134,11 @@ func (a answer) encode(c cut) string {
 	case jsonLines:
 		var lines strings.Builder
 		for _, one := range value {
-			lines.WriteString(guard.Must(encodeJSON(one, false)))
+			lines.WriteString(encodeJSON(one, false))
 		}
 		return lines.String()
 	default:
-		return guard.Must(encodeJSON(value, a.indent))
+		return encodeJSON(value, a.indent)
 	}
 }
 
@@ -197,7 +197,7 @@ func (a *app) printAnswer(kind string, value answer) {
 		value.value = func(c cut) any { return a.shape.picked(every(c)) }
 	}
 	if a.shape.isText() {
-		a.printLines(kind, "txt", guard.Must(a.runShape(value.value(whole()))))
+		a.printLines(kind, "txt", a.runShape(value.value(whole())))
 		return
 	}
 	a.printResults(kind, "json", value)
@@ -280,7 +280,7 @@ type cutEvents struct {
 func (a *app) newCutEvents() cutEvents { return cutEvents{app: a, limit: a.givenLimit()} }
 
 func (c *cutEvents) print(event any, needed bool) error {
-	line, err := c.app.encode(event, false)
+	line, err := guard.Result(func() string { return c.app.encode(event, false) })
 	if err != nil {
 		return err
 	}
@@ -322,7 +322,7 @@ func (a *app) printJSON(value any) {
 	if len(a.shape.fields) > 0 {
 		value = a.shape.picked(value)
 	}
-	a.print(guard.Must(a.encode(value, a.indents())))
+	a.print(a.encode(value, a.indents()))
 }
 
 // printOr prints a value with --json, else the text about it.

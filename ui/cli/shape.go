@@ -108,34 +108,21 @@ func (a *app) templateFunctions() template.FuncMap {
 			parsed, err := wire.ParseTime(moment)
 			return parsed.Format(layout), err
 		},
-		"json": func(value any) (string, error) {
-			encoded, err := encodeJSON(value, false)
-			return strings.TrimSuffix(encoded, "\n"), err
-		},
+		"json": func(value any) string { return strings.TrimSuffix(encodeJSON(value, false), "\n") },
 	}
 }
 
 // runShape returns what the expression makes of a value, or of each line.
-func (a *app) runShape(value any) (string, error) {
+func (a *app) runShape(value any) string {
 	if lines, isLines := value.(jsonLines); isLines {
 		all := ""
 		for _, line := range lines {
-			one, err := a.runShape(line)
-			if err != nil {
-				return "", err
-			}
-			all += one
+			all += a.runShape(line)
 		}
-		return all, nil
-	}
-	encoded, err := encodeJSON(value, false)
-	if err != nil {
-		return "", err
+		return all
 	}
 	var input any
-	if err := wire.Unmarshal([]byte(encoded), &input); err != nil {
-		return "", fmt.Errorf("read the answer: %w", err)
-	}
+	guard.While("read the answer", wire.Unmarshal([]byte(encodeJSON(value, false)), &input))
 	limited, stop := a.deadline(a.command.Context())
 	defer stop()
 	ctx, cancel := context.WithTimeout(limited, shapeTime)
@@ -149,19 +136,18 @@ func (a *app) runShape(value any) (string, error) {
 		}
 		done <- a.shape.template.Execute(out, input)
 	}, func(err error) { done <- err })
-	if err = awaitShape(ctx, done); errors.Is(err, errShapeMemory) {
+	err := awaitShape(ctx, done)
+	if errors.Is(err, errShapeMemory) {
 		cancel()
 	}
-	if err == nil {
-		return out.String(), nil
+	if err != nil {
+		guard.Check(limited.Err())
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = fmt.Errorf("no result after %s", shapeTime)
+		}
+		refuse("Check the expression against the output of --json.", "%s", text.OneLine(err.Error()))
 	}
-	if limited.Err() != nil {
-		return "", limited.Err()
-	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = fmt.Errorf("no result after %s", shapeTime)
-	}
-	return "", usage("Check the expression against the output of --json.", "%s", text.OneLine(err.Error()))
+	return out.String()
 }
 
 var errShapeMemory = fmt.Errorf("the expression needs more than %s of memory", text.Size(shapeMemory))
@@ -216,11 +202,7 @@ func (a *app) runQuery(ctx context.Context, input any, out *boundedText) error {
 		}
 		line, isText := value.(string)
 		if !isText {
-			encoded, err := encodeJSON(value, a.indents())
-			if err != nil {
-				return err
-			}
-			line = strings.TrimSuffix(encoded, "\n")
+			line = strings.TrimSuffix(encodeJSON(value, a.indents()), "\n")
 		}
 		if _, err := out.Write([]byte(line + "\n")); err != nil {
 			return err
@@ -246,7 +228,7 @@ func (b *boundedText) Write(data []byte) (int, error) {
 }
 
 // encode returns what is printed of a value.
-func (a *app) encode(value any, indent bool) (string, error) {
+func (a *app) encode(value any, indent bool) string {
 	if a.shape.isText() {
 		return a.runShape(value)
 	}
