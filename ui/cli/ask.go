@@ -55,9 +55,9 @@ type conversation struct {
 
 // answerPrinter prints an answer as it comes.
 type answerPrinter interface {
-	packet(wire.ChatPacket) error
+	packet(wire.ChatPacket)
 	// end prints what is left, also of an answer that failed or was given up.
-	end(answer *wire.ChatAnswer, failure error) error
+	end(answer *wire.ChatAnswer, failure error)
 }
 
 func (a *app) ask(ctx context.Context, choice target.Choice, arguments []string, options *askOptions) {
@@ -94,7 +94,7 @@ func (a *app) streamAnswer(ctx context.Context, c *client.Client, request wire.C
 		}
 		status.follow(packet)
 		if unprintable == nil {
-			if unprintable = printer.packet(packet); unprintable != nil {
+			if unprintable = guard.Ended(func() { printer.packet(packet) }); unprintable != nil {
 				giveUp() // nobody reads on
 			}
 		}
@@ -103,13 +103,11 @@ func (a *app) streamAnswer(ctx context.Context, c *client.Client, request wire.C
 	if client.KindOf(err) == client.Canceled && err != nil {
 		c.StopAnswer(ctx, about.session, stopTime)
 	}
+	if unprintable == nil && answer != nil {
+		unprintable = guard.Ended(func() { printer.end(answer, err) })
+	}
 	if unprintable != nil {
 		return unprintable
-	}
-	if answer != nil {
-		if printed := printer.end(answer, err); printed != nil {
-			return printed
-		}
 	}
 	return a.askFailure(err, about)
 }

@@ -15,6 +15,7 @@ import (
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/config"
+	"quarry/internal/guard"
 	"quarry/internal/pattern"
 	"quarry/internal/text"
 	"quarry/ui/passage"
@@ -42,44 +43,36 @@ func (a *app) newAskText(about *conversation) *askText {
 	return p
 }
 
-func (p *askText) packet(packet wire.ChatPacket) error {
-	if packet.Type != wire.ChatMessageDelta {
-		return nil
+func (p *askText) packet(packet wire.ChatPacket) {
+	if packet.Type == wire.ChatMessageDelta {
+		p.write(p.links.write(packet.Content))
 	}
-	return p.write(p.links.write(packet.Content))
 }
 
-func (p *askText) write(text string) error {
+func (p *askText) write(text string) {
 	if p.wrap != nil {
 		text = p.wrap.write(text)
 	}
-	return p.put(text)
+	p.put(text)
 }
 
-func (p *askText) put(text string) error {
-	if text == "" {
-		return nil
+func (p *askText) put(text string) {
+	if text != "" {
+		p.last = text[len(text)-1]
+		p.out.write(text)
 	}
-	p.last = text[len(text)-1]
-	return p.out.write(text)
 }
 
-func (p *askText) end(answer *wire.ChatAnswer, failure error) error {
-	if err := p.write(p.links.held); err != nil {
-		return err
-	}
+func (p *askText) end(answer *wire.ChatAnswer, failure error) {
+	p.write(p.links.held)
 	if p.wrap != nil {
-		if err := p.put(p.wrap.close()); err != nil {
-			return err
-		}
+		p.put(p.wrap.close())
 	}
 	rest := p.sources(answer)
 	if p.last != '\n' && p.last != 0 {
 		rest = "\n" + rest
 	}
-	if err := p.put(rest); err != nil {
-		return err
-	}
+	p.put(rest)
 	if failure == nil && len(answer.Citations) == 0 && len(answer.Documents) > 0 {
 		p.app.note("the answer cites none of the %d documents found; to list them: quarry search %s%s",
 			len(answer.Documents), config.ShellQuote(firstLine(p.about.question)), p.app.targetFlags())
@@ -87,7 +80,7 @@ func (p *askText) end(answer *wire.ChatAnswer, failure error) error {
 	if failure == nil && answer.Stopped {
 		p.app.note("the answer was stopped")
 	}
-	return p.out.finish()
+	p.out.finish()
 }
 
 // sources lists what the answer cites.
@@ -147,12 +140,12 @@ type capped struct {
 	size  int // bytes of what was printed
 }
 
-func (c *capped) write(piece string) error {
+func (c *capped) write(piece string) {
 	over := c.all.Len() > c.size
 	c.all.WriteString(piece)
 	switch {
 	case over:
-		return nil
+		return
 	case c.limit.inTokens:
 		fitting := text.ClipTokens(c.all.String(), max(1, c.limit.most-trailerTokens))
 		piece = fitting[min(c.size, len(fitting)):]
@@ -160,20 +153,21 @@ func (c *capped) write(piece string) error {
 		piece = text.Clip(piece, c.limit.most-c.size)
 	}
 	c.size += len(piece)
-	return c.app.write(piece)
+	c.app.print(piece)
 }
 
 // trailerTokens of a limit are kept for the line that says what was cut.
 const trailerTokens = 12
 
 // finish prints the trailer of a cut answer, in the words of Onyx's CLI.
-func (c *capped) finish() error {
+func (c *capped) finish() {
 	total := c.all.Len()
 	switch {
 	case total == c.size:
-		return nil
+		return
 	case c.limit.inTokens:
-		return c.app.write("\n[cut: " + text.Number(total) + " bytes in all]\n")
+		c.app.print("\n[cut: " + text.Number(total) + " bytes in all]\n")
+		return
 	}
 	trailer := fmt.Sprintf("\n\n--- response truncated (%d bytes total) ---\n", total)
 	if path := c.app.keepCopy("ask", "txt", ansi.Strip(c.all.String())); path != nil {
@@ -183,7 +177,7 @@ func (c *capped) finish() error {
 	} else {
 		trailer += "Full response: not kept; to print everything: --max-output 0\n"
 	}
-	return c.app.write(trailer)
+	c.app.print(trailer)
 }
 
 // askJSON prints a line for each event, as Onyx's CLI does, and at the end one with the whole answer, version 2.
@@ -236,21 +230,24 @@ type answerEvent struct {
 	Schema         int         `json:"schema" jsonschema:"version of this format"`
 }
 
-func (p *askJSON) packet(packet wire.ChatPacket) error {
-	switch packet.Type {
-	case wire.ChatSessionCreated:
-		return p.line(packet.Type, createdEvent{packet.SessionID, packet.Incognito}, false)
-	case wire.ChatMessageIDs:
-		return p.line(packet.Type, messagesEvent{packet.MessageID, packet.UserMessageID}, false)
+func (p *askJSON) packet(packet wire.ChatPacket) {
+	switch {
+	case packet.Type == wire.ChatSessionCreated:
+		p.line(packet.Type, createdEvent{packet.SessionID, packet.Incognito}, false)
+	case packet.Type == wire.ChatMessageIDs:
+		p.line(packet.Type, messagesEvent{packet.MessageID, packet.UserMessageID}, false)
+	case slices.Contains(knownPackets(), packet.Type):
+		p.known(packet)
+	default:
+		p.line(lineUnknown, unknownEvent{packet.Placement, packet.Raw}, false)
 	}
-	if !slices.Contains(knownPackets(), packet.Type) {
-		return p.line(lineUnknown, unknownEvent{packet.Placement, packet.Raw}, false)
-	}
+}
+
+// known prints a packet of a type whose events keep their name.
+func (p *askJSON) known(packet wire.ChatPacket) {
 	event := map[string]any{}
 	var fields map[string]json.RawMessage
-	if err := wire.Unmarshal(packet.Raw, &fields); err != nil {
-		return fmt.Errorf("read an event: %w", err)
-	}
+	guard.While("read an event", wire.Unmarshal(packet.Raw, &fields))
 	for name, value := range fields {
 		switch {
 		case name == "type":
@@ -261,37 +258,31 @@ func (p *askJSON) packet(packet wire.ChatPacket) error {
 		}
 	}
 	event["placement"] = packet.Placement
-	return p.line(packet.Type, event, packet.Type == wire.ChatStop)
+	p.line(packet.Type, event, packet.Type == wire.ChatStop)
 }
 
 // knownPackets returns the types whose events keep their name.
 func knownPackets() []string {
 	return []string{wire.ChatSearchStart, wire.ChatSearchQueries, wire.ChatSearchFilters, wire.ChatSearchDocuments,
 		wire.ChatMessageStart, wire.ChatMessageDelta, wire.ChatCitation, wire.ChatReasoningStart,
-		wire.ChatReasoningDelta,
-		wire.ChatReasoningDone, wire.ChatSectionEnd, wire.ChatHeartbeat, wire.ChatError, wire.ChatStop,
-		"open_url_start",
-		"image_generation_start", "python_tool_start", "file_reader_start", "custom_tool_start",
-		"deep_research_plan_start",
-		"deep_research_plan_delta", "research_agent_start", "intermediate_report_start", "intermediate_report_delta"}
+		wire.ChatReasoningDelta, wire.ChatReasoningDone, wire.ChatSectionEnd, wire.ChatHeartbeat, wire.ChatError,
+		wire.ChatStop, "open_url_start", "image_generation_start", "python_tool_start", "file_reader_start",
+		"custom_tool_start", "deep_research_plan_start", "deep_research_plan_delta", "research_agent_start",
+		"intermediate_report_start", "intermediate_report_delta"}
 }
 
-func (p *askJSON) end(answer *wire.ChatAnswer, failure error) error {
+func (p *askJSON) end(answer *wire.ChatAnswer, failure error) {
 	if reply, ok := errors.AsType[*client.Error](failure); ok && reply.Kind != client.Canceled {
-		if err := p.line(wire.ChatError, failureEvent{reply.Reason, reply.Code}, true); err != nil {
-			return err
-		}
+		p.line(wire.ChatError, failureEvent{reply.Reason, reply.Code}, true)
 	}
 	sources := exslices.CastFunc(answer.Cited(true),
 		func(r wire.SearchResult) askSource { return wire.CitedResult.Of(&r) })
 	summary := answerEvent{answer.Text, sources, len(answer.Documents), p.about.session, answer.MessageID,
 		failure == nil && !answer.Stopped, []string{p.about.choice.Profile}, schemaVersion}
-	if err := p.line(lineSummary, summary, false); err != nil {
-		return err
-	}
-	return p.events.end()
+	p.line(lineSummary, summary, false)
+	p.events.end()
 }
 
-func (p *askJSON) line(kind string, event any, needed bool) error {
-	return p.events.print(askLine{kind, event}, needed)
+func (p *askJSON) line(kind string, event any, needed bool) {
+	p.events.print(askLine{kind, event}, needed)
 }

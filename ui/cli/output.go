@@ -279,11 +279,8 @@ type cutEvents struct {
 // newCutEvents leaves room for a line that cannot be done without.
 func (a *app) newCutEvents() cutEvents { return cutEvents{app: a, limit: a.givenLimit()} }
 
-func (c *cutEvents) print(event any, needed bool) error {
-	line, err := guard.Result(func() string { return c.app.encode(event, false) })
-	if err != nil {
-		return err
-	}
+func (c *cutEvents) print(event any, needed bool) {
+	line := c.app.encode(event, false)
 	room := 160 // for a needed one
 	if c.limit.inTokens {
 		room = 40
@@ -294,27 +291,27 @@ func (c *cutEvents) print(event any, needed bool) error {
 	case !c.limit.isSet() || c.total <= c.limit.most-room:
 	case !fits && !needed:
 		c.held = ""
-		return nil
+		return
 	case !needed:
 		c.held += line
-		return nil
+		return
 	case fits:
 		line = c.held + line
 		c.held = ""
 	}
 	c.size += c.limit.measure(line)
-	return c.app.write(line)
+	c.app.print(line)
 }
 
 // end prints what fits after all, or says on standard error that events were left out.
-func (c *cutEvents) end() error {
+func (c *cutEvents) end() {
 	if c.total > c.size && c.total > c.limit.most {
 		if !c.limit.inTokens {
 			c.app.say("response truncated; %s", c.limit.remedy())
 		}
-		return nil
+		return
 	}
-	return c.app.write(c.held)
+	c.app.print(c.held)
 }
 
 // printJSON prints a value that is never cut.
@@ -334,13 +331,9 @@ func (a *app) printOr(value any, text string) {
 	}
 }
 
-func (a *app) print(output string) { guard.Check(a.write(output)) }
-
-func (a *app) write(output string) error {
-	if _, err := io.WriteString(a.out, output); err != nil {
-		return fmt.Errorf("print the answer: %w", err)
-	}
-	return nil
+func (a *app) print(output string) {
+	_, err := io.WriteString(a.out, output)
+	guard.While("print the answer", err)
 }
 
 func cutHint(path *string, limit bound) string {

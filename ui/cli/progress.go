@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -128,13 +127,16 @@ func (p *progress) write(value any) {
 	if p.err != nil {
 		return
 	}
-	p.err = p.events.print(value, false)
+	p.err = guard.Ended(func() { p.events.print(value, false) })
 }
 
 // writeLast prints the last event, which a limit never leaves out.
 func (p *progress) writeLast(value any) {
 	if p.err == nil {
-		p.err = errors.Join(p.events.print(value, true), p.events.end())
+		p.err = guard.Ended(func() {
+			p.events.print(value, true)
+			p.events.end()
+		})
 	}
 }
 
