@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"database/sql"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -23,6 +24,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"quarry/server/fault"
+	"quarry/server/sqldb"
+	"quarry/server/sqlite"
 )
 
 func TestMeaningOfAnswers(t *testing.T) {
@@ -124,5 +127,26 @@ func TestCertificates(t *testing.T) {
 			t.Errorf("%s: %v", parameters, err)
 		}
 		_ = pool.Close()
+	}
+}
+
+// lostCommit is a database whose transactions are not committed.
+type lostCommit struct{ sqldb.DB }
+
+func (lostCommit) Update(_ context.Context, change func(*sql.Tx) error) error {
+	return errors.Join(change(nil), fault.ErrUnavailable)
+}
+
+// TestLostCopy: rows whose copy is not committed are not counted.
+func TestLostCopy(t *testing.T) {
+	from, err := sqlite.Open(t.Context(), sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = from.Close() }()
+	to := Copied{Name: "names", DB: lostCommit{}, Fill: func(context.Context, *sql.Tx, *sql.Tx) int { return 7 }}
+	rows, err := to.Replace(t.Context(), Copied{DB: from})
+	if rows != 0 || !errors.Is(err, fault.ErrUnavailable) {
+		t.Errorf("copied %d rows, %v", rows, err)
 	}
 }

@@ -129,10 +129,11 @@ func (c Copied) Replace(ctx context.Context, by Copied) (rows int, err error) {
 	defer guard.EndWhile("copy the "+c.Name, &err)
 	from := guard.Must(by.DB.Pool().BeginTx(ctx, nil))
 	defer from.Rollback()
+	copied := 0
 	guard.Check(c.DB.Update(ctx, func(to *sql.Tx) error {
-		return guard.Ended(func() { rows = c.Fill(ctx, from, to) })
+		return guard.Ended(func() { copied = c.Fill(ctx, from, to) })
 	}))
-	return rows, nil
+	return copied, nil
 }
 
 // Rows counts what is copied.
