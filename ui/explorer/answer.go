@@ -221,7 +221,7 @@ func (m *Model) withoutModel() string {
 	switch {
 	case !m.conn.noModel:
 		return ""
-	case m.client() != nil && m.client().Local():
+	case m.isLocal():
 		return noModel + "; " + m.modelRemedy(true)
 	}
 	return noModel + " on this server"

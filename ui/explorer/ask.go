@@ -143,7 +143,7 @@ func (m *Model) markedShown() []state.Passage {
 
 // asksOverMarked reports whether the server answers from passages of one's choice.
 func (m *Model) asksOverMarked() bool {
-	return m.conn.welcome.refs || m.client() != nil && m.client().Local() && !m.target.Elsewhere
+	return m.conn.welcome.refs || m.isLocal() && !m.target.Elsewhere
 }
 
 const notOverMarked = "this server cannot ask over marked passages"

@@ -96,6 +96,11 @@ func (m *Model) outdated() bool {
 	return s != nil && !s.ofAnswer && s.version != m.conn.version
 }
 
+// upToDate reports whether the shown results are the last that were asked for, and nothing has changed since.
+func (m *Model) upToDate() bool {
+	return m.search.shown != nil && m.search.running == nil && m.search.failure == nil && !m.outdated()
+}
+
 // refresh brings outdated results up to date where that costs no call of a model; after an edit from here, of no
 // language model. Other results stay, with a note in the summary.
 func (m *Model) refresh() tea.Cmd {

@@ -203,8 +203,7 @@ func (m *Model) handleChat(chat *wire.ChatSessionDetail) tea.Cmd {
 		return nil
 	}
 	m.answer.asking.stop()
-	m.remember()
-	m.box.SetQuery(firstLine(turns[len(turns)-1].Question))
+	m.setQuery(firstLine(turns[len(turns)-1].Question))
 	m.answer.Restore(turns)
 	if chat.Incognito {
 		m.answer.Incognito()
@@ -332,9 +331,7 @@ func (m *Model) followUp() tea.Cmd {
 		return nil
 	}
 	m.focus = InList
-	if s := m.search.shown; s != nil && sameQuestion(s.text, typed) && len(s.wire.MessageHistory) > 0 &&
-		m.search.running == nil &&
-		m.search.failure == nil && !m.outdated() {
+	if s := m.search.shown; m.upToDate() && sameQuestion(s.text, typed) && len(s.wire.MessageHistory) > 0 {
 		return nil
 	}
 	return m.searchFurther(typed, m.follow.trail)
@@ -348,9 +345,8 @@ func (m *Model) searchFurther(text string, said []wire.Message) tea.Cmd {
 
 // replaceQuery puts a question in place of the words of the query. Its filters stay, and undo brings the words back.
 func (m *Model) replaceQuery(question string) {
-	m.remember()
 	filters := exslices.CastFunc(m.box.Chips(), func(chip querybox.Chip) string { return chip.Raw })
-	m.box.SetQuery(strings.Join(append(filters, question), " "))
+	m.setQuery(strings.Join(append(filters, question), " "))
 }
 
 // noTrail says why there is nothing that a question could go on with.

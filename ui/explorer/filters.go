@@ -245,6 +245,12 @@ func (m *Model) filtersChanged() tea.Cmd {
 	return m.startSearch(m.box.Query(), false, false)
 }
 
+// setQuery puts a query into the box. Undo brings back the one before.
+func (m *Model) setQuery(query string) {
+	m.remember()
+	m.box.SetQuery(query)
+}
+
 // remember keeps the query as it is, for undo.
 func (m *Model) remember() {
 	m.settle()

@@ -128,7 +128,7 @@ func (m *Model) handleStored(store *state.Store, err error) tea.Cmd {
 // searched remembers a submitted search whose answer is shown.
 func (m *Model) searched() tea.Cmd {
 	s := m.search.shown
-	if s == nil || s.typed() || s.provisional || s.ofAnswer {
+	if !s.isAnswer() {
 		return nil
 	}
 	m.visit(s.search)
@@ -217,8 +217,7 @@ func (m *Model) walk(steps int) tea.Cmd {
 		h.at += steps
 	}
 	at := h.pages[h.at]
-	m.remember()
-	m.box.SetQuery(at.text)
+	m.setQuery(at.text)
 	m.stopSearch()
 	m.stopBlaming()
 	s := at.search
@@ -315,8 +314,7 @@ func (m *Model) openSaved(name string) tea.Cmd {
 		return nil
 	}
 	m.past.opening = saved.Name
-	m.remember()
-	m.box.SetQuery(saved.Query)
+	m.setQuery(saved.Query)
 	if m.client() == nil {
 		return m.submit()
 	}
@@ -326,8 +324,7 @@ func (m *Model) openSaved(name string) tea.Cmd {
 
 // searchFor puts a query into the box and makes the whole search.
 func (m *Model) searchFor(query string) tea.Cmd {
-	m.remember()
-	m.box.SetQuery(query)
+	m.setQuery(query)
 	return m.submit()
 }
 
@@ -388,7 +385,7 @@ type change struct {
 // countAdded counts what is new in each saved search and in the library, where a search costs nothing.
 func (m *Model) countAdded() tea.Cmd {
 	c, past := m.client(), m.past.state
-	if c == nil || !c.Local() || m.target.Elsewhere {
+	if !m.isLocal() || m.target.Elsewhere {
 		return nil
 	}
 	requests := exslices.CastFunc(past.Saved, func(saved state.Saved) wire.SearchRequest {

@@ -44,8 +44,7 @@ func (m *Model) back() tea.Cmd {
 		}
 	case m.focus != InBox: // nothing is open
 	case m.box.Query() != "":
-		m.remember()
-		m.box.SetQuery("")
+		m.setQuery("")
 		m.inform(m.keys.keyOf("undo", InBox) + " restores the query")
 		return m.queryEdited()
 	}

@@ -295,6 +295,9 @@ func (m *Model) client() *client.Client {
 	return m.conn.session.Client
 }
 
+// isLocal reports whether the target is open, and a library of this machine.
+func (m *Model) isLocal() bool { return m.client() != nil && m.client().Local() }
+
 // result is the passage that keys act on: the pinned one while it is read, else the selected one.
 func (m *Model) result() (wire.SearchResult, bool) {
 	if m.onPinned() {

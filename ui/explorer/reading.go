@@ -410,9 +410,8 @@ const longestTitle = 200
 func (m *Model) searchSimilar() tea.Cmd {
 	result, _ := m.result()
 	query, _ := client.SimilarQuery(result.Ref)
-	m.remember()
 	m.box.SetTitle(result.Ref, text.Clip(passage.Title(result), longestTitle))
-	m.box.SetQuery(query)
+	m.setQuery(query)
 	m.focus = InList
 	return m.startSearch(m.box.Query(), false, false)
 }

@@ -69,6 +69,9 @@ type shown struct {
 	remembered  bool   // not asked now
 }
 
+// isAnswer reports whether results are the whole answer to what somebody submitted; nil is none.
+func (s *shown) isAnswer() bool { return s != nil && !s.typed() && !s.provisional && !s.ofAnswer }
+
 // of reports whether an answer came from a search; a nil or remembered one did not.
 func (s *shown) of(asked *search) bool {
 	return s != nil && s.request != nil && s.request == asked.request
@@ -102,7 +105,7 @@ func (m *Model) queryEdited() tea.Cmd {
 
 // searches reports whether a query finds something here: filters alone do where the server lists what they leave.
 func (m *Model) searches(query client.Query) bool {
-	return query.Searches() || query.Browses() && (m.conn.welcome.browses || m.client() != nil && m.client().Local())
+	return query.Searches() || query.Browses() && (m.conn.welcome.browses || m.isLocal())
 }
 
 // typingSearches reports whether typing searches a remote server: where somebody wants that, and over SSH.
@@ -155,9 +158,7 @@ func (m *Model) searchSubmitted(text string) tea.Cmd {
 		s.paused = false
 		return m.awaitSlow(s)
 	}
-	if s := m.search.shown; s != nil && s.text == text && !s.typed() && !s.provisional && !s.ofAnswer &&
-		m.search.running == nil &&
-		m.search.failure == nil && !m.outdated() {
+	if s := m.search.shown; s.isAnswer() && s.text == text && m.upToDate() {
 		return nil
 	}
 	return m.startSearch(text, false, false)
