@@ -16,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"quarry/internal/guard"
 )
 
 const (
@@ -85,31 +87,21 @@ func blobOf(data []byte) id {
 // Open reads the newest commit of a repository, and the list of its files. It fails when ctx ends, or when there are
 // too many files: 13 trees that each name the next ten times have 10¹³ of them.
 func Open(ctx context.Context, c Checkout) (*Repository, error) {
-	s, err := openStore(c.GitDir)
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
-	at, err := s.commitOf(c.Head)
-	if err != nil {
-		return nil, err
-	}
-	r := &Repository{Head: hex.EncodeToString(at[:]), files: map[string]*file{}, checkout: c}
-	w := newWalk(ctx, s, r)
-	bytes := 0
-	if r.first = w.commit(at); r.first != nil {
+	return guard.Result(func() *Repository {
+		s := guard.Must(openStore(c.GitDir))
+		defer s.Close()
+		at := guard.Must(s.commitOf(c.Head))
+		r := &Repository{Head: hex.EncodeToString(at[:]), files: map[string]*file{}, checkout: c}
+		w := newWalk(ctx, s, r)
+		r.first = w.commit(at)
+		bytes := 0
 		w.differences("", r.first.tree, nil, 0, func(path string, blob id) {
-			if bytes += len(path); len(r.files) >= maxFiles || bytes > maxPaths {
-				w.fail(errLarge)
-				return
-			}
+			bytes += len(path)
+			bounded(len(r.files) < maxFiles && bytes <= maxPaths)
 			r.files[path] = &file{blob: blob}
 		})
-	}
-	if w.err != nil {
-		return nil, w.err
-	}
-	return r, nil
+		return r
+	})
 }
 
 // ReadHistory reads the history of the files, from the newest commit on. If ctx ends, or a commit cannot be read, as in
@@ -122,11 +114,11 @@ func (r *Repository) ReadHistory(ctx context.Context) error {
 	defer s.Close()
 	w := newWalk(ctx, s, r)
 	w.queue = []*commit{r.first}
-	w.run()
-	if r.complete = w.err == nil; errors.Is(w.err, errMissing) && s.small("shallow") != "" {
+	err = guard.Ended(w.run)
+	if r.complete = err == nil; errors.Is(err, errMissing) && s.small("shallow") != "" {
 		return errShallow
 	}
-	return w.err
+	return err
 }
 
 // commitOf returns the commit that a reference names.
@@ -185,13 +177,10 @@ type commit struct {
 	order   int64 // when it was committed
 }
 
-// commit reads a commit; nil if it cannot be read.
 func (w *walk) commit(at id) *commit {
-	data, err := w.store.object(at, typeCommit)
-	w.fail(err)
 	c := &commit{}
 	hasTree := false
-	for line := range bytes.Lines(data) {
+	for line := range bytes.Lines(w.store.object(at, typeCommit)) {
 		key, value, ok := strings.Cut(strings.TrimRight(string(line), "\n"), " ")
 		if !ok {
 			break // the message follows
@@ -203,9 +192,7 @@ func (w *walk) commit(at id) *commit {
 			if parent, ok := parseID(value); ok {
 				c.parents = append(c.parents, parent)
 			}
-			if len(c.parents) > maxParents {
-				w.fail(errLarge)
-			}
+			bounded(len(c.parents) <= maxParents)
 		case "author":
 			c.author, c.written = signature(value)
 		case "committer":
@@ -213,12 +200,7 @@ func (w *walk) commit(at id) *commit {
 			c.order = committed.Unix()
 		}
 	}
-	if !hasTree {
-		w.fail(errMalformed)
-	}
-	if w.err != nil {
-		return nil
-	}
+	intact(hasTree)
 	return c
 }
 
@@ -233,9 +215,8 @@ func signature(text string) (p Person, at time.Time) {
 	return Person{strings.TrimSpace(name), address}, at
 }
 
-// walk visits commits and trees. After its first error it visits nothing.
+// walk visits commits and trees.
 type walk struct {
-	err        error
 	store      *store
 	ctx        context.Context
 	repository *Repository
@@ -253,26 +234,18 @@ func newWalk(ctx context.Context, s *store, r *Repository) *walk {
 	return &walk{store: s, ctx: ctx, repository: r, seen: map[id]bool{}, trees: map[id][]entry{}}
 }
 
-func (w *walk) fail(err error) { w.err = cmp.Or(w.err, err) }
-
 // run visits the commits from the newest to the oldest.
 func (w *walk) run() {
-	for len(w.queue) > 0 && w.err == nil {
+	for len(w.queue) > 0 {
 		c := w.queue[len(w.queue)-1]
 		w.queue = w.queue[:len(w.queue)-1]
 		w.folders = 0
 		var trees []id
 		for _, at := range c.parents {
 			parent := w.commit(at)
-			if parent == nil {
-				return // of a shallow clone, too
-			}
 			trees = append(trees, parent.tree)
 			if !w.seen[at] {
-				if len(w.seen) >= maxCommits {
-					w.fail(errLarge)
-					return
-				}
+				bounded(len(w.seen) < maxCommits)
 				w.seen[at] = true
 				next, _ := slices.BinarySearchFunc(w.queue, parent.order, func(c *commit, order int64) int {
 					return cmp.Compare(c.order, order)
@@ -306,10 +279,9 @@ type entry struct {
 
 // differences calls use with the files of a tree that are in none of the others.
 func (w *walk) differences(folder string, tree id, others []id, depth int, use func(path string, blob id)) {
-	if w.folders++; w.folders > maxFiles {
-		w.fail(errLarge)
-	}
-	if w.fail(w.ctx.Err()); w.err != nil || depth > maxNesting || slices.Contains(others, tree) {
+	w.folders++
+	bounded(w.folders <= maxFiles)
+	if guard.Check(w.ctx.Err()); depth > maxNesting || slices.Contains(others, tree) {
 		return
 	}
 	entries := w.tree(tree)
@@ -324,7 +296,7 @@ func (w *walk) differences(folder string, tree id, others []id, depth int, use f
 	}
 	for _, e := range entries {
 		below := make([]id, len(known))
-		same := w.err != nil
+		same := false
 		for i := range known {
 			other := known[i][e.name]
 			same = same || other == e
@@ -343,20 +315,15 @@ func (w *walk) differences(folder string, tree id, others []id, depth int, use f
 	}
 }
 
-// tree returns the files and folders in a tree; none if it cannot be read.
+// tree returns the files and folders in a tree.
 func (w *walk) tree(at id) (entries []entry) {
 	if entries, ok := w.trees[at]; ok {
 		return entries
 	}
-	data, err := w.store.object(at, typeTree)
-	w.fail(err)
-	for len(data) > 0 {
+	for data := w.store.object(at, typeTree); len(data) > 0; {
 		head, rest, ok := bytes.Cut(data, []byte{0})
 		mode, name, hasName := strings.Cut(string(head), " ")
-		if !ok || !hasName || len(rest) < len(id{}) {
-			w.fail(errMalformed)
-			return nil
-		}
+		intact(ok && hasName && len(rest) >= len(id{}))
 		data = rest[len(id{}):]
 		if isTree := mode == "40000"; isTree || strings.HasPrefix(mode, "100") { // no links, no submodules
 			entries = append(entries, entry{name, id(rest[:len(id{})]), isTree})

@@ -15,6 +15,8 @@ import (
 	"sort"
 	"strings"
 	"syscall"
+
+	"quarry/internal/guard"
 )
 
 // Bounds of what is read.
@@ -41,6 +43,20 @@ var (
 	errShallow   = errors.New("it is a shallow clone")
 )
 
+// intact aborts unless an object is as git writes it.
+func intact(is bool) {
+	if !is {
+		guard.Abort(errMalformed)
+	}
+}
+
+// bounded aborts if there is more than is read.
+func bounded(is bool) {
+	if !is {
+		guard.Abort(errLarge)
+	}
+}
+
 // The types of objects in a pack.
 const (
 	typeCommit, typeTree = 1, 2
@@ -48,7 +64,7 @@ const (
 	typeRefDelta         = 7
 )
 
-// store reads the objects of a repository. It reads nothing outside the .git folder.
+// store reads the objects of a repository. It reads nothing outside the .git folder. What it cannot read it aborts.
 type store struct {
 	dir   *os.Root
 	packs []*pack
@@ -116,7 +132,7 @@ func (s *store) openPack(name string) *pack {
 		return nil
 	}
 	p := &pack{index: index, data: data}
-	if p.readHead() != nil {
+	if guard.Ended(p.readHead) != nil {
 		p.close()
 		return nil
 	}
@@ -137,33 +153,19 @@ func (s *store) regular(name string) (*os.File, error) {
 
 const indexHead = 8 + 256*4
 
-func (p *pack) readHead() error {
+func (p *pack) readHead() {
 	head := make([]byte, indexHead)
-	if _, err := p.index.ReadAt(head, 0); err != nil {
-		return err
-	}
-	info, err := p.index.Stat()
-	if err != nil {
-		return err
-	}
-	data, err := p.data.Stat()
-	if err != nil {
-		return err
-	}
-	p.size = data.Size()
+	guard.Must(p.index.ReadAt(head, 0))
+	size := guard.Must(p.index.Stat()).Size()
+	p.size = guard.Must(p.data.Stat()).Size()
 	const version2 = "\xfftOc\x00\x00\x00\x02"
-	if !bytes.HasPrefix(head, []byte(version2)) || info.Size() > maxIndex {
-		return errMalformed
-	}
+	intact(bytes.HasPrefix(head, []byte(version2)) && size <= maxIndex)
 	for i := range 256 {
-		if p.first[i+1] = binary.BigEndian.Uint32(head[8+4*i:]); p.first[i+1] < p.first[i] {
-			return errMalformed
-		}
+		p.first[i+1] = binary.BigEndian.Uint32(head[8+4*i:])
+		intact(p.first[i+1] >= p.first[i])
 	}
-	if p.count = int64(p.first[256]); indexHead+p.count*28 > info.Size() {
-		return errMalformed
-	}
-	return nil
+	p.count = int64(p.first[256])
+	intact(indexHead+p.count*28 <= size)
 }
 
 // find returns where an object is in the pack.
@@ -195,79 +197,61 @@ func (p *pack) number(at int64, bytes int) int64 {
 }
 
 // object returns the content of a commit or tree.
-func (s *store) object(at id, kind int) ([]byte, error) {
+func (s *store) object(at id, kind int) []byte {
 	for _, p := range s.packs {
 		if offset, ok := p.find(at); ok {
-			data, found, err := s.packed(p, offset, 0)
-			if err == nil && found != kind {
-				err = errMalformed
-			}
-			return data, err
+			found := s.packed(p, offset, 0)
+			intact(found.kind == kind)
+			return found.data
 		}
 	}
 	return s.loose(at, kind)
 }
 
-func (s *store) loose(at id, kind int) ([]byte, error) {
+func (s *store) loose(at id, kind int) []byte {
 	name := hex.EncodeToString(at[:])
 	file, err := s.regular(path.Join("objects", name[:2], name[2:]))
 	if err != nil {
-		return nil, errMissing
+		guard.Abort(errMissing)
 	}
 	defer file.Close()
-	data, err := s.inflate(bufio.NewReader(file), maxObject)
-	if err != nil {
-		return nil, err
-	}
-	head, content, ok := bytes.Cut(data, []byte{0})
+	head, content, ok := bytes.Cut(s.inflate(bufio.NewReader(file), maxObject), []byte{0})
 	want := map[int]string{typeCommit: "commit", typeTree: "tree"}[kind]
-	if !ok || string(head) != fmt.Sprintf("%s %d", want, len(content)) {
-		return nil, errMalformed
-	}
-	return content, nil
+	intact(ok && string(head) == fmt.Sprintf("%s %d", want, len(content)))
+	return content
 }
 
-func (s *store) inflate(in io.Reader, limit int64) (data []byte, err error) {
+func (s *store) inflate(in io.Reader, limit int64) []byte {
+	var err error
 	if s.zlib == nil {
 		s.zlib, err = zlib.NewReader(in)
 	} else {
 		err = s.zlib.(zlib.Resetter).Reset(in, nil)
 	}
-	if err != nil {
-		s.zlib = nil
-		return nil, errMalformed
-	}
-	data, err = io.ReadAll(io.LimitReader(s.zlib, limit+1))
-	switch {
-	case err != nil:
-		return nil, errMalformed
-	case int64(len(data)) > limit:
-		return nil, errLarge
-	}
-	return data, nil
+	intact(err == nil)
+	data, err := io.ReadAll(io.LimitReader(s.zlib, limit+1))
+	intact(err == nil)
+	bounded(int64(len(data)) <= limit)
+	return data
 }
 
-// packed returns an object of a pack, and its type. It must not be changed.
-func (s *store) packed(p *pack, offset int64, depth int) (data []byte, kind int, err error) {
+// packed returns an object of a pack. It must not be changed.
+func (s *store) packed(p *pack, offset int64, depth int) packedObject {
 	at := place{p, offset}
 	if held, ok := s.bases[at]; ok {
-		return held.data, held.kind, nil
+		return held
 	}
-	if data, kind, err = s.unpack(p, offset, depth); err != nil {
-		return nil, 0, err
-	}
-	if s.heldSize += len(data); s.heldSize > maxHeld {
+	object := s.unpack(p, offset, depth)
+	if s.heldSize += len(object.data); s.heldSize > maxHeld {
 		clear(s.bases)
-		s.heldSize = len(data)
+		s.heldSize = len(object.data)
 	}
-	s.bases[at] = packedObject{data, kind}
-	return data, kind, nil
+	s.bases[at] = object
+	return object
 }
 
-func (s *store) unpack(p *pack, offset int64, depth int) (data []byte, kind int, err error) {
-	if depth > maxDeltas || offset < 0 || offset >= p.size {
-		return nil, 0, errMalformed
-	}
+func (s *store) unpack(p *pack, offset int64, depth int) packedObject {
+	intact(depth <= maxDeltas && offset >= 0 && offset < p.size)
 	in := bufio.NewReader(io.NewSectionReader(p.data, offset, p.size-offset))
 	first, err := in.ReadByte()
 	size, shift := int64(first&15), 4
@@ -275,45 +259,30 @@ func (s *store) unpack(p *pack, offset int64, depth int) (data []byte, kind int,
 		b, err = in.ReadByte()
 		size |= int64(b&0x7f) << shift
 	}
-	switch {
-	case err != nil || size < 0:
-		return nil, 0, errMalformed
-	case size > maxObject:
-		return nil, 0, errLarge
-	}
-	kind = int(first >> 4 & 7)
-	from, ok := offset, true // of the object that it differs from
-	switch kind {
+	intact(err == nil && size >= 0)
+	bounded(size <= maxObject)
+	var from int64 // of the object that it differs from
+	switch kind := int(first >> 4 & 7); kind {
 	case typeOffsetDelta:
-		back, failed := baseOffset(in)
-		from, ok = offset-back, failed == nil && back > 0
+		back, err := baseOffset(in)
+		intact(err == nil && back > 0)
+		from = offset - back
 	case typeRefDelta:
 		var at id
-		if _, err := io.ReadFull(in, at[:]); err != nil {
-			return nil, 0, errMalformed
-		}
-		if from, ok = p.find(at); !ok {
-			return nil, 0, errMissing
+		_, err := io.ReadFull(in, at[:])
+		intact(err == nil)
+		isHere := false
+		if from, isHere = p.find(at); !isHere {
+			guard.Abort(errMissing)
 		}
 	case typeCommit, typeTree:
-		data, err = s.inflate(in, size)
-		return data, kind, err
+		return packedObject{s.inflate(in, size), kind}
 	default:
-		ok = false
+		intact(false)
 	}
-	if !ok {
-		return nil, 0, errMalformed
-	}
-	base, kind, err := s.packed(p, from, depth+1)
-	if err != nil {
-		return nil, 0, err
-	}
-	delta, err := s.inflate(in, size)
-	if err != nil {
-		return nil, 0, err
-	}
-	data, err = applyDelta(base, delta)
-	return data, kind, err
+	object := s.packed(p, from, depth+1)
+	object.data = applyDelta(object.data, s.inflate(in, size))
+	return object
 }
 
 func baseOffset(in io.ByteReader) (int64, error) {
@@ -327,19 +296,13 @@ func baseOffset(in io.ByteReader) (int64, error) {
 }
 
 // applyDelta builds an object from its base and instructions to copy from it or to insert.
-func applyDelta(base, delta []byte) ([]byte, error) {
+func applyDelta(base, delta []byte) []byte {
 	from, n := binary.Uvarint(delta)
-	if n <= 0 || from != uint64(len(base)) {
-		return nil, errMalformed
-	}
+	intact(n > 0 && from == uint64(len(base)))
 	delta = delta[n:]
 	size, n := binary.Uvarint(delta)
-	switch {
-	case n <= 0:
-		return nil, errMalformed
-	case size > maxObject:
-		return nil, errLarge
-	}
+	intact(n > 0)
+	bounded(size <= maxObject)
 	delta = delta[n:]
 	out := make([]byte, 0, size)
 	for len(delta) > 0 {
@@ -347,9 +310,7 @@ func applyDelta(base, delta []byte) ([]byte, error) {
 		delta = delta[1:]
 		piece := delta[:min(int(code), len(delta))]
 		if code&0x80 == 0 {
-			if code == 0 || len(piece) < int(code) {
-				return nil, errMalformed
-			}
+			intact(code != 0 && len(piece) == int(code))
 			delta = delta[code:]
 		} else {
 			var values [7]uint32 // four bytes of the offset, three of the length
@@ -357,9 +318,7 @@ func applyDelta(base, delta []byte) ([]byte, error) {
 				if code&(1<<i) == 0 {
 					continue
 				}
-				if len(delta) == 0 {
-					return nil, errMalformed
-				}
+				intact(len(delta) > 0)
 				values[i], delta = uint32(delta[0]), delta[1:]
 			}
 			start := uint64(values[0] | values[1]<<8 | values[2]<<16 | values[3]<<24)
@@ -367,18 +326,12 @@ func applyDelta(base, delta []byte) ([]byte, error) {
 			if length == 0 {
 				length = 0x10000
 			}
-			if start+length > uint64(len(base)) {
-				return nil, errMalformed
-			}
+			intact(start+length <= uint64(len(base)))
 			piece = base[start : start+length]
 		}
-		if uint64(len(out)+len(piece)) > size {
-			return nil, errMalformed
-		}
+		intact(uint64(len(out)+len(piece)) <= size)
 		out = append(out, piece...)
 	}
-	if uint64(len(out)) != size {
-		return nil, errMalformed
-	}
-	return out, nil
+	intact(uint64(len(out)) == size)
+	return out
 }
