@@ -2,12 +2,13 @@ package encoder
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"sync"
+
+	"quarry/internal/guard"
 )
 
 // wordEmbeddings is the tensor that tells a sentence encoder.
@@ -118,37 +119,32 @@ type layer struct {
 type layerNorm struct{ gain, bias []float32 }
 
 // newBERT makes an encoder of its tensors, none of which it keeps.
-func newBERT(about settings, pool pooling, tensors map[string]tensor) (*bert, error) {
-	if err := about.check(); err != nil {
-		return nil, fmt.Errorf("%s: %w", configName, err)
-	}
-	if pool.Max || pool.MeanSqr || pool.Last || pool.First == pool.Mean {
-		return nil, fmt.Errorf("%s: only the mean or the first token are supported", poolingName)
-	}
+func newBERT(about settings, pool pooling, all tensors) *bert {
+	guard.While(configName, about.check())
+	require(!pool.Max && !pool.MeanSqr && !pool.Last && pool.First != pool.Mean,
+		"%s: only the mean or the first token are supported", poolingName)
 	b := &bert{settings: about, first: pool.First}
-	r := reader{tensors: tensors}
-	b.words = r.rows(wordEmbeddings, about.Pieces, about.Hidden)
-	b.positions = r.floats("embeddings.position_embeddings.weight", about.Positions, about.Hidden)
-	if kinds, ok := find(tensors, "embeddings.token_type_embeddings.weight"); ok && len(kinds.Shape) == 2 {
-		b.kind = r.floats("embeddings.token_type_embeddings.weight", kinds.Shape[0], about.Hidden)
+	b.words = all.rows(wordEmbeddings, about.Pieces, about.Hidden)
+	b.positions = all.floats("embeddings.position_embeddings.weight", about.Positions, about.Hidden)
+	if kinds, ok := all.find("embeddings.token_type_embeddings.weight"); ok && len(kinds.Shape) == 2 {
+		b.kind = all.floats("embeddings.token_type_embeddings.weight", kinds.Shape[0], about.Hidden)
 		b.kind = b.kind[:min(len(b.kind), about.Hidden)] // that of the first text of two
 	}
-	b.norm = r.norm("embeddings.LayerNorm", about.Hidden)
+	b.norm = all.norm("embeddings.LayerNorm", about.Hidden)
 	for i := range about.Layers {
 		at, h := fmt.Sprintf("encoder.layer.%d.", i), about.Hidden
 		b.layers = append(b.layers, layer{
-			attention: r.linear(h, h, at+"attention.self.query", at+"attention.self.key", at+"attention.self.value"),
-			merged:    r.linear(h, h, at+"attention.output.dense"),
-			inner:     r.linear(h, about.Inner, at+"intermediate.dense"),
-			outer:     r.linear(about.Inner, h, at+"output.dense"),
+			attention: all.linear(h, h, at+"attention.self.query", at+"attention.self.key", at+"attention.self.value"),
+			merged:    all.linear(h, h, at+"attention.output.dense"),
+			inner:     all.linear(h, about.Inner, at+"intermediate.dense"),
+			outer:     all.linear(about.Inner, h, at+"output.dense"),
 
-			afterAttention: r.norm(at+"attention.output.LayerNorm", h), afterInner: r.norm(at+"output.LayerNorm", h),
+			afterAttention: all.norm(at+"attention.output.LayerNorm", h),
+			afterInner:     all.norm(at+"output.LayerNorm", h),
 		})
 	}
-	if r.err == nil && len(b.kind) < about.Hidden {
-		r.err = errors.New("it has no tensor embeddings.token_type_embeddings.weight")
-	}
-	return b, r.err
+	require(len(b.kind) == about.Hidden, "it has no tensor embeddings.token_type_embeddings.weight")
+	return b
 }
 
 // runBy makes the encoder use kernels from now on.

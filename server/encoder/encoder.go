@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 )
 
 // The files of a model. The first two are in every folder, the third in that of a sentence encoder; the others have
@@ -68,41 +69,37 @@ func Check(folder string) error {
 
 // Open reads a model. An error names the file.
 func Open(folder string) (*Model, error) {
-	f := files{folder: folder}
-	m := &Model{pieces: maxWordPieces}
-	err := f.read(tokenizerName, maxTokenizerBytes, func(data []byte) (err error) {
-		m.tokens, err = parseTokenizer(data)
-		return err
+	return guard.Result(func() *Model {
+		f, m := files{folder: folder}, &Model{pieces: maxWordPieces}
+		f.read(tokenizerName, maxTokenizerBytes, func(data []byte) { m.tokens = parseTokenizer(data) })
+		f.read(tensorsName, maxTensorBytes, func(data []byte) { m.readTensors(&f, data) })
+		m.name = filepath.Base(folder) + "@" + f.sums
+		return m
 	})
-	if err == nil {
-		err = f.read(tensorsName, maxTensorBytes, func(data []byte) error { return m.readTensors(&f, data) })
+}
+
+// require aborts with what is wrong with a model, unless that holds. All functions that read a part of one abort so.
+func require(holds bool, wrong string, values ...any) {
+	if !holds {
+		guard.Abort(fmt.Errorf(wrong, values...))
 	}
-	if err != nil {
-		return nil, err
-	}
-	m.name = filepath.Base(folder) + "@" + f.sums
-	return m, nil
 }
 
 // readTensors reads the model, of the kind that its tensors tell.
-func (m *Model) readTensors(f *files, data []byte) error {
-	tensors, err := parseTensors(data)
-	if err != nil {
-		return err
+func (m *Model) readTensors(f *files, data []byte) {
+	all := parseTensors(data)
+	if _, isTable := all["embeddings"]; isTable {
+		m.network = readTable(all, m.tokens.count)
+		return
 	}
-	if _, isTable := tensors["embeddings"]; isTable {
-		m.network, err = readTable(tensors, m.tokens.count)
-		return err
-	}
-	if _, isEncoder := find(tensors, wordEmbeddings); isEncoder {
-		return m.readEncoder(f, tensors)
-	}
-	return errors.New("it has neither a tensor embeddings, as word embeddings have, nor " + wordEmbeddings +
-		", as sentence encoders of the BERT family have")
+	_, isEncoder := all.find(wordEmbeddings)
+	require(isEncoder, "it has neither a tensor embeddings, as word embeddings have, nor %s, as sentence encoders "+
+		"of the BERT family have", wordEmbeddings)
+	m.readEncoder(f, all)
 }
 
 // readEncoder reads a sentence encoder with its settings.
-func (m *Model) readEncoder(f *files, tensors map[string]tensor) error {
+func (m *Model) readEncoder(f *files, all tensors) {
 	var (
 		about  settings
 		pool   = pooling{Mean: true}
@@ -117,39 +114,28 @@ func (m *Model) readEncoder(f *files, tensors map[string]tensor) error {
 		name string
 		into any
 	}{{configName, &about}, {poolingName, &pool}, {lengthName, &length}, {promptsName, &trained}} {
-		if err := f.readJSON(file.name, file.name != configName, file.into); err != nil {
-			return err
-		}
+		f.readJSON(file.name, file.name != configName, file.into)
 	}
-	n, err := newBERT(about, pool, tensors)
-	if err != nil {
-		return err
-	}
+	n := newBERT(about, pool, all)
 	if m.pieces = min(maxWordPieces, about.capacity()); length.Most > 2 {
 		m.pieces = min(m.pieces, length.Most)
 	}
 	m.pieces -= 2 // before and behind the text
-	if err := m.use(n); err != nil {
-		return err
-	}
+	m.use(n)
 	m.QueryPrompt = trained.Prompts["query"]
 	m.DocumentPrompt = cmp.Or(trained.Prompts["document"], trained.Prompts["passage"])
-	if len(m.QueryPrompt) > maxPrompt || len(m.DocumentPrompt) > maxPrompt {
-		return fmt.Errorf("%s: a prompt has more than %d bytes", promptsName, maxPrompt)
-	}
-	return nil
+	require(len(m.QueryPrompt) <= maxPrompt && len(m.DocumentPrompt) <= maxPrompt,
+		"%s: a prompt has more than %d bytes", promptsName, maxPrompt)
 }
 
 // use gives the model its network, if its tokenizer fits.
-func (m *Model) use(n *bert) error {
+func (m *Model) use(n *bert) {
 	m.network, m.tokens.keepsUnknown = n, true
 	n.runBy(fastest())
 	n.begin, n.end = m.tokens.ends[0], m.tokens.ends[1]
-	if n.begin < 0 || n.end < 0 || m.tokens.unknown < 0 || m.tokens.count > n.Pieces || m.pieces > n.capacity()-2 {
-		return errors.New("its tokenizer lacks [CLS] and [SEP] or <s> and </s> around a text, or an unknown piece, " +
+	require(min(n.begin, n.end, m.tokens.unknown) >= 0 && m.tokens.count <= n.Pieces && m.pieces <= n.capacity()-2,
+		"its tokenizer lacks [CLS] and [SEP] or <s> and </s> around a text, or an unknown piece, "+
 			"or has more pieces than vocab_size")
-	}
-	return nil
 }
 
 // Pieces returns the numbers of the word pieces of a text that are read.
@@ -205,31 +191,23 @@ type files struct {
 }
 
 // read reads a file of at most so many bytes.
-func (f *files) read(name string, most int64, parse func(data []byte) error) error {
+func (f *files) read(name string, most int64, parse func(data []byte)) {
 	path := filepath.Join(f.folder, filepath.FromSlash(name))
-	info, err := os.Stat(path)
-	if err == nil && (!info.Mode().IsRegular() || info.Size() > most) {
-		err = fmt.Errorf("it is not a file of at most %d MB", most>>20)
-	}
-	var data []byte
-	if err == nil {
-		data, err = os.ReadFile(path)
-	}
-	if err == nil {
-		err = parse(data)
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	f.sums += fmt.Sprintf("%08x", crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)))
-	return nil
+	guard.While(path, guard.Ended(func() {
+		info := guard.Must(os.Stat(path))
+		require(info.Mode().IsRegular() && info.Size() <= most, "it is not a file of at most %d MB", most>>20)
+		data := guard.Must(os.ReadFile(path))
+		parse(data)
+		f.sums += fmt.Sprintf("%08x", crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)))
+	}))
 }
 
 // readJSON reads settings; where the file may be missing they stay as they are.
-func (f *files) readJSON(name string, optional bool, into any) error {
-	err := f.read(name, maxSettingsBytes, func(data []byte) error { return wire.Unmarshal(data, into) })
-	if optional && errors.Is(err, os.ErrNotExist) {
-		return nil
+func (f *files) readJSON(name string, optional bool, into any) {
+	err := guard.Ended(func() {
+		f.read(name, maxSettingsBytes, func(data []byte) { guard.Check(wire.Unmarshal(data, into)) })
+	})
+	if !optional || !errors.Is(err, os.ErrNotExist) {
+		guard.Check(err)
 	}
-	return err
 }

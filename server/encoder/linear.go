@@ -1,8 +1,9 @@
 package encoder
 
 import (
-	"fmt"
 	"math"
+
+	"quarry/internal/guard"
 )
 
 // How the linear maps are cut into tiles, and attention into rows and panels: what fits the registers of the kernels.
@@ -78,75 +79,56 @@ func (l *linear) run(k *kernels, s *scratch, x []float32, count int, out []float
 	}
 }
 
-// reader reads tensors until one is not as it should be.
-type reader struct {
-	tensors map[string]tensor
-	err     error
-}
-
 // find returns a tensor, whose name may begin with that of the family.
-func find(tensors map[string]tensor, name string) (tensor, bool) {
+func (all tensors) find(name string) (tensor, bool) {
 	for _, family := range []string{"", "bert.", "roberta."} {
-		if t, ok := tensors[family+name]; ok {
+		if t, ok := all[family+name]; ok {
 			return t, true
 		}
 	}
 	return tensor{}, false
 }
 
-// read calls use with a tensor, unless something was wrong before.
-func (r *reader) read(name string, use func(tensor) error) {
-	t, ok := find(r.tensors, name)
-	if !ok && r.err == nil {
-		r.err = fmt.Errorf("it has no tensor %s", name)
-	}
-	if r.err != nil {
-		return
-	}
-	if err := use(t); err != nil {
-		r.err = fmt.Errorf("tensor %s: %w", name, err)
-	}
+// read calls use with a tensor.
+func (all tensors) read(name string, use func(tensor)) {
+	t, ok := all.find(name)
+	require(ok, "it has no tensor %s", name)
+	guard.While("tensor "+name, guard.Ended(func() { use(t) }))
 }
 
 // floats reads a tensor of a shape.
-func (r *reader) floats(name string, shape ...int) (values []float32) {
-	r.read(name, func(t tensor) (err error) {
-		values, err = t.floats(shape...)
-		return err
-	})
+func (all tensors) floats(name string, shape ...int) (values []float32) {
+	all.read(name, func(t tensor) { values = t.floats(shape...) })
 	return values
 }
 
 // rows reads a table of vectors, one after the other: that of a model of many languages takes hundreds of megabytes.
-func (r *reader) rows(name string, count, length int) (all rows) {
-	r.read(name, func(t tensor) error {
+func (all tensors) rows(name string, count, length int) (read rows) {
+	all.read(name, func(t tensor) {
 		row := make([]float32, length)
-		return t.numbers([]int{count, length}, func(i int, value float64) {
+		t.numbers([]int{count, length}, func(i int, value float64) {
 			if i == 0 {
-				all = rows{make([]int8, count*length), make([]float32, count)}
+				read = rows{make([]int8, count*length), make([]float32, count)}
 			}
 			if row[i%length] = float32(value); i%length == length-1 {
-				to := all.bytes[i+1-length:]
-				all.factors[i/length] = quantizeRow(row, func(j int, q int8) { to[j] = q })
+				to := read.bytes[i+1-length:]
+				read.factors[i/length] = quantizeRow(row, func(j int, q int8) { to[j] = q })
 			}
 		})
 	})
-	return all
+	return read
 }
 
-func (r *reader) norm(name string, size int) layerNorm {
-	return layerNorm{r.floats(name+".weight", size), r.floats(name+".bias", size)}
+func (all tensors) norm(name string, size int) layerNorm {
+	return layerNorm{all.floats(name+".weight", size), all.floats(name+".bias", size)}
 }
 
 // linear reads one or several linear maps of the same inputs, which become one.
-func (r *reader) linear(inputs, outputs int, names ...string) linear {
+func (all tensors) linear(inputs, outputs int, names ...string) linear {
 	var weights, bias []float32
 	for _, name := range names {
-		weights = append(weights, r.floats(name+".weight", outputs, inputs)...)
-		bias = append(bias, r.floats(name+".bias", outputs)...)
-	}
-	if r.err != nil {
-		return linear{}
+		weights = append(weights, all.floats(name+".weight", outputs, inputs)...)
+		bias = append(bias, all.floats(name+".bias", outputs)...)
 	}
 	return newLinear(inputs, weights, bias)
 }

@@ -2,8 +2,6 @@ package encoder
 
 import (
 	"encoding/binary"
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -12,6 +10,7 @@ import (
 	"github.com/clipperhouse/uax29/v2/graphemes"
 	"golang.org/x/text/unicode/norm"
 
+	"quarry/internal/guard"
 	"quarry/internal/pattern"
 	"quarry/internal/text"
 )
@@ -49,25 +48,21 @@ var severalSpaces = pattern.Lazy(spaces)
 type normalization []func(string) string
 
 // add appends the steps of a file; nil has none.
-func (n *normalization) add(file *normalizerFile) error {
+func (n *normalization) add(file *normalizerFile) {
 	if file == nil {
-		return nil
+		return
 	}
 	var step func(string) string
 	form := slices.Index([]string{norm.NFC: "NFC", norm.NFD: "NFD", norm.NFKC: "NFKC", norm.NFKD: "NFKD"}, file.Type)
 	switch {
 	case file.Type == "Sequence":
 		for i := range file.Steps {
-			if err := n.add(&file.Steps[i]); err != nil {
-				return err
-			}
+			n.add(&file.Steps[i])
 		}
-		return nil
+		return
 	case file.Type == "Precompiled":
-		m, err := parseCharsmap(file.Charsmap)
-		if err != nil {
-			return fmt.Errorf("its precompiled_charsmap is damaged: %w", err)
-		}
+		m, err := guard.Result(func() *charsmap { return parseCharsmap(file.Charsmap) })
+		guard.While("its precompiled_charsmap is damaged", err)
 		step = m.apply
 	case form >= 0 && file.Type != "":
 		step = norm.Form(form).String
@@ -78,13 +73,10 @@ func (n *normalization) add(file *normalizerFile) error {
 	case file.Type == "Replace" && file.Pattern.Regex == spaces && utf8.RuneCountInString(file.Content) == 1:
 		step = func(text string) string { return severalSpaces().ReplaceAllLiteralString(text, file.Content) }
 	default:
-		return fmt.Errorf("its normalizer is %q with settings that are not supported", file.Type)
+		require(false, "its normalizer is %q with settings that are not supported", file.Type)
 	}
-	if len(*n) == maxSteps {
-		return fmt.Errorf("its normalizer has more than %d steps", maxSteps)
-	}
+	require(len(*n) < maxSteps, "its normalizer has more than %d steps", maxSteps)
 	*n = append(*n, step)
-	return nil
 }
 
 func (n normalization) apply(unread string) string {
@@ -102,24 +94,20 @@ type charsmap struct {
 	texts string
 }
 
-func parseCharsmap(data []byte) (*charsmap, error) {
+func parseCharsmap(data []byte) *charsmap {
 	size, trie := int64(0), data
 	if len(data) >= 4 {
 		size, trie = int64(binary.LittleEndian.Uint32(data)), data[4:]
 	}
-	if size%4 != 0 || size > int64(len(trie)) {
-		return nil, errors.New("the length of its trie is wrong")
-	}
+	require(size%4 == 0 && size <= int64(len(trie)), "the length of its trie is wrong")
 	m := &charsmap{make([]uint32, size/4), string(trie[size:])}
 	for i := range m.units {
 		m.units[i] = binary.LittleEndian.Uint32(trie[4*i:])
 	}
 	for text := range strings.SplitSeq(m.texts, "\x00") {
-		if len(text) > maxReplacement {
-			return nil, fmt.Errorf("a replacement has %d bytes", len(text))
-		}
+		require(len(text) <= maxReplacement, "a replacement has %d bytes", len(text))
 	}
-	return m, nil
+	return m
 }
 
 // Of a unit of the trie, offset leads to those of the next bytes, and label is the byte that led to it.

@@ -4,13 +4,13 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"unsafe"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 )
 
 // packedMagic begins a packed model: a sentence encoder as it is in memory, in one piece. What follows it, with numbers
@@ -38,106 +38,85 @@ type packedHeader struct {
 
 var errPacked = errors.New("the packed model is cut off or damaged")
 
+// intact aborts unless a packed model is as Pack makes it.
+func intact(is bool) {
+	if !is {
+		guard.Abort(errPacked)
+	}
+}
+
 // Pack returns the sentence encoder in a folder as a packed model.
 func Pack(folder string) ([]byte, error) {
-	m, err := Open(folder)
-	if err != nil {
-		return nil, err
-	}
+	return guard.Result(func() []byte { return pack(folder) })
+}
+
+func pack(folder string) []byte {
+	m := guard.Must(Open(folder))
 	b, ok := m.network.(*bert)
-	if !ok {
-		return nil, fmt.Errorf("%s: only sentence encoders are packed", folder)
-	}
+	require(ok, "%s: only sentence encoders are packed", folder)
 	head := packedHeader{Name: m.name, Settings: b.settings, First: b.first, QueryPrompt: m.QueryPrompt,
 		DocumentPrompt: m.DocumentPrompt, Length: m.pieces, Pieces: m.tokens.count}
-	data, err := os.ReadFile(filepath.Join(folder, tokenizerName))
-	if err == nil {
-		err = wire.Unmarshal(data, &head.Tokenizer)
-	}
-	if err != nil {
-		return nil, err
-	}
+	guard.Check(wire.Unmarshal(guard.Must(os.ReadFile(filepath.Join(folder, tokenizerName))), &head.Tokenizer))
 	var pieces map[string]int
-	if err := wire.Unmarshal(head.Tokenizer.Model.Vocabulary, &pieces); err != nil {
-		return nil, fmt.Errorf("%s: only WordPiece is packed: %w", folder, err)
-	}
+	guard.While(folder+": only WordPiece is packed", wire.Unmarshal(head.Tokenizer.Model.Vocabulary, &pieces))
 	lines := make([]string, m.tokens.count)
 	for piece, id := range pieces {
-		if strings.Contains(piece, "\n") {
-			return nil, fmt.Errorf("piece %q has more than one line", piece)
-		}
+		require(!strings.Contains(piece, "\n"), "piece %q has more than one line", piece)
 		lines[id] = piece
 	}
 	vocabulary := strings.Join(lines, "\n")
 	head.Tokenizer.Model.Vocabulary, head.Vocabulary = nil, len(vocabulary)
-	text, err := json.Marshal(head)
-	if err != nil {
-		return nil, err
-	}
+	text := guard.Must(json.Marshal(head))
 	out := binary.LittleEndian.AppendUint32([]byte(packedMagic), uint32(len(text)))
 	out = append(append(out, text...), vocabulary...)
 	for _, a := range b.arrays() {
-		if out, err = binary.Append(out, binary.LittleEndian, a.values); err != nil {
-			return nil, err
-		}
+		out = guard.Must(binary.Append(out, binary.LittleEndian, a.values))
 	}
-	return out, nil
+	return out
 }
 
 // PackedName returns the name of a packed model without reading the rest.
 func PackedName(packed string) (string, error) {
-	head, _, err := readPackedHeader(packed)
-	return head.Name, err
+	return guard.Result(func() string {
+		head, _ := readPackedHeader(packed)
+		return head.Name
+	})
 }
 
 // OpenPacked returns a packed model, which is used in place. The sizes of all parts are checked, and not their content:
 // such a model comes with the program.
 func OpenPacked(packed string) (*Model, error) {
-	head, rest, err := readPackedHeader(packed)
-	if err != nil {
-		return nil, err
-	}
-	lines := strings.Split(rest[:head.Vocabulary], "\n")
-	if len(lines) != head.Pieces {
-		return nil, errPacked
-	}
-	m := &Model{QueryPrompt: head.QueryPrompt, DocumentPrompt: head.DocumentPrompt, name: head.Name,
-		pieces: head.Length}
-	m.tokens, err = newTokenizer(&head.Tokenizer, len(lines), func(yield func(string, int) bool) {
-		for id, piece := range lines {
-			if !yield(piece, id) {
-				return
+	return guard.Result(func() *Model {
+		head, rest := readPackedHeader(packed)
+		lines := strings.Split(rest[:head.Vocabulary], "\n")
+		intact(len(lines) == head.Pieces)
+		m := &Model{QueryPrompt: head.QueryPrompt, DocumentPrompt: head.DocumentPrompt, name: head.Name,
+			pieces: head.Length}
+		m.tokens = newTokenizer(&head.Tokenizer, len(lines), func(yield func(string, int) bool) {
+			for id, piece := range lines {
+				if !yield(piece, id) {
+					return
+				}
 			}
-		}
+		})
+		b := &bert{settings: head.Settings, first: head.First, layers: make([]layer, head.Settings.Layers)}
+		b.point(rest[head.Vocabulary:])
+		m.use(b)
+		return m
 	})
-	if err != nil {
-		return nil, err
-	}
-	b := &bert{settings: head.Settings, first: head.First, layers: make([]layer, head.Settings.Layers)}
-	if err := b.point(rest[head.Vocabulary:]); err != nil {
-		return nil, err
-	}
-	return m, m.use(b)
 }
 
-func readPackedHeader(packed string) (head packedHeader, rest string, err error) {
+func readPackedHeader(packed string) (head packedHeader, rest string) {
 	rest, ok := strings.CutPrefix(packed, packedMagic)
-	if !ok || len(rest) < 4 {
-		return head, "", errPacked
-	}
+	intact(ok && len(rest) >= 4)
 	size := binary.LittleEndian.Uint32([]byte(rest[:4]))
 	rest = rest[4:]
-	if uint64(size) > uint64(min(len(rest), maxHeader)) {
-		return head, "", errPacked
-	}
-	if err := wire.Unmarshal([]byte(rest[:size]), &head); err != nil {
-		return head, "", fmt.Errorf("%w: %w", errPacked, err)
-	}
+	intact(uint64(size) <= uint64(min(len(rest), maxHeader)))
+	guard.While(errPacked.Error(), wire.Unmarshal([]byte(rest[:size]), &head))
 	rest = rest[size:]
-	if head.Vocabulary < 0 || head.Vocabulary > len(rest) || head.Length < 1 || head.Length > maxWordPieces {
-		return head, "", errPacked
-	}
-	return head, rest, head.Settings.check()
+	intact(head.Vocabulary >= 0 && head.Vocabulary <= len(rest) && head.Length >= 1 && head.Length <= maxWordPieces)
+	guard.Check(head.Settings.check())
+	return head, rest
 }
 
 // array is a part of a packed model: a pointer to a slice of int8, int32 or float32, and its length.
@@ -169,15 +148,13 @@ func (b *bert) arrays() []array {
 }
 
 // point lets the arrays of a model point into data, or copies them where their numbers have more than 8 bits.
-func (b *bert) point(data string) error {
+func (b *bert) point(data string) {
 	for _, a := range b.arrays() {
 		width := 4
 		if _, ok := a.values.(*[]int8); ok {
 			width = 1
 		}
-		if len(data) < width*a.count {
-			return errPacked
-		}
+		intact(len(data) >= width*a.count)
 		part := data[:width*a.count]
 		data = data[len(part):]
 		switch values := a.values.(type) {
@@ -191,8 +168,5 @@ func (b *bert) point(data string) error {
 			_, _ = binary.Decode([]byte(part), binary.LittleEndian, *values)
 		}
 	}
-	if data != "" {
-		return errPacked
-	}
-	return nil
+	intact(data == "")
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 )
 
 // maxHeader bounds the description of the tensors, which is a few hundred bytes in models of this kind.
@@ -22,77 +23,63 @@ type tensor struct {
 	data  []byte
 }
 
+// tensors are those of a file by their names.
+type tensors map[string]tensor
+
 // parseTensors reads a file of safetensors.
-func parseTensors(file []byte) (map[string]tensor, error) {
-	if len(file) < 8 {
-		return nil, errors.New("it is too short")
-	}
+func parseTensors(file []byte) tensors {
+	require(len(file) >= 8, "it is too short")
 	size := binary.LittleEndian.Uint64(file)
-	if size > maxHeader || size > uint64(len(file)-8) {
-		return nil, errors.New("the length of its header is wrong")
-	}
+	require(size <= maxHeader && size <= uint64(len(file)-8), "the length of its header is wrong")
 	content := file[8+size:]
 	var entries map[string]json.RawMessage
-	if err := wire.Unmarshal(file[8:8+size], &entries); err != nil {
-		return nil, fmt.Errorf("its header is damaged: %w", err)
-	}
-	tensors := map[string]tensor{}
+	guard.While("its header is damaged", wire.Unmarshal(file[8:8+size], &entries))
+	all := tensors{}
 	for name, entry := range entries {
 		if name == "__metadata__" {
 			continue
 		}
 		var t tensor
-		if err := wire.Unmarshal(entry, &t); err != nil {
-			return nil, fmt.Errorf("tensor %q is damaged: %w", name, err)
-		}
-		if len(t.Range) != 2 || t.Range[0] < 0 || t.Range[0] > t.Range[1] || t.Range[1] > len(content) {
-			return nil, fmt.Errorf("tensor %q is outside of the file", name)
-		}
+		guard.While(fmt.Sprintf("tensor %q is damaged", name), wire.Unmarshal(entry, &t))
+		require(len(t.Range) == 2 && t.Range[0] >= 0 && t.Range[0] <= t.Range[1] && t.Range[1] <= len(content),
+			"tensor %q is outside of the file", name)
 		t.data = content[t.Range[0]:t.Range[1]]
-		tensors[name] = t
+		all[name] = t
 	}
-	return tensors, nil
+	return all
 }
 
 // floats returns the numbers of a tensor of a shape.
-func (t tensor) floats(shape ...int) (values []float32, err error) {
-	err = t.numbers(shape, func(i int, value float64) {
+func (t tensor) floats(shape ...int) (values []float32) {
+	t.numbers(shape, func(i int, value float64) {
 		if i == 0 {
 			width, _ := t.format()
 			values = make([]float32, 0, len(t.data)/width)
 		}
 		values = append(values, float32(value))
 	})
-	return values, err
+	return values
 }
 
 // numbers calls each for the numbers of a tensor of a shape, in order.
-func (t tensor) numbers(shape []int, each func(i int, value float64)) error {
+func (t tensor) numbers(shape []int, each func(i int, value float64)) {
 	width, read := t.format()
-	if width == 0 {
-		return fmt.Errorf("its type %q is not supported", t.Type)
-	}
-	if !slices.Equal(t.Shape, shape) {
-		return fmt.Errorf("its shape is %v, not %v", t.Shape, shape)
-	}
+	require(width > 0, "its type %q is not supported", t.Type)
+	require(slices.Equal(t.Shape, shape), "its shape is %v, not %v", t.Shape, shape)
+	const unfit = "its shape does not fit its data"
 	count := 1
 	for _, n := range shape {
-		if n <= 0 || n > len(t.data) || count*n > len(t.data) {
-			return errors.New("its shape does not fit its data")
-		}
+		require(n > 0 && n <= len(t.data) && count*n <= len(t.data), unfit)
 		count *= n
 	}
-	if count*width != len(t.data) {
-		return errors.New("its shape does not fit its data")
-	}
+	require(count*width == len(t.data), unfit)
 	for i := range count {
 		value := read(t.data[i*width:])
 		if math.IsNaN(value) || math.Abs(value) > math.MaxFloat32 {
-			return errors.New("one of its numbers is not finite")
+			guard.Abort(errors.New("one of its numbers is not finite"))
 		}
 		each(i, value)
 	}
-	return nil
 }
 
 // format returns the bytes of a number and a function that reads it; 0 if its type is not supported.

@@ -1,10 +1,6 @@
 package encoder
 
-import (
-	"errors"
-	"fmt"
-	"math"
-)
+import "math"
 
 // table has a vector for each piece.
 type table struct {
@@ -16,41 +12,30 @@ type table struct {
 
 // readTable reads the vectors, and what newer versions of model2vec store beside them: mapping, the row of each piece,
 // where pieces share vectors, and weights, a factor for each piece.
-func readTable(tensors map[string]tensor, pieces int) (*table, error) {
-	vectors, m := tensors["embeddings"], &table{}
-	if len(vectors.Shape) != 2 || vectors.Shape[1] <= 0 || vectors.Shape[1] > maxDimensions {
-		return nil, errors.New("tensor embeddings: it is not a table of vectors")
-	}
-	m.dimensions = vectors.Shape[1]
-	var err error
-	if m.vectors, err = vectors.floats(vectors.Shape...); err != nil {
-		return nil, fmt.Errorf("tensor embeddings: %w", err)
-	}
-	rows := vectors.Shape[0]
-	if t, ok := tensors["mapping"]; ok {
-		outside := false
-		err := t.numbers(t.Shape[:min(1, len(t.Shape))], func(_ int, value float64) {
-			outside = outside || value < 0 || value >= float64(rows) || value != math.Trunc(value)
-			m.rows = append(m.rows, int32(value))
+func readTable(all tensors, pieces int) *table {
+	shape, m := all["embeddings"].Shape, &table{}
+	require(len(shape) == 2 && shape[1] > 0 && shape[1] <= maxDimensions,
+		"tensor embeddings: it is not a table of vectors")
+	m.dimensions, m.vectors = shape[1], all.floats("embeddings", shape...)
+	rows := shape[0]
+	if _, ok := all["mapping"]; ok {
+		all.read("mapping", func(t tensor) {
+			outside := false
+			t.numbers(t.Shape[:min(1, len(t.Shape))], func(_ int, value float64) {
+				outside = outside || value < 0 || value >= float64(rows) || value != math.Trunc(value)
+				m.rows = append(m.rows, int32(value))
+			})
+			require(!outside && len(m.rows) >= pieces, "it does not name a vector for each of %d pieces", pieces)
 		})
-		if err == nil && (outside || len(m.rows) < pieces) {
-			err = fmt.Errorf("it does not name a vector for each of %d pieces", pieces)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("tensor mapping: %w", err)
-		}
-	} else if rows < pieces {
-		return nil, fmt.Errorf("it has %d vectors for %d pieces", rows, pieces)
+	} else {
+		require(rows >= pieces, "it has %d vectors for %d pieces", rows, pieces)
 	}
-	if t, ok := tensors["weights"]; ok {
-		if m.weights, err = t.floats(t.Shape...); err != nil {
-			return nil, fmt.Errorf("tensor weights: %w", err)
-		}
-		if len(t.Shape) != 1 || len(m.weights) < pieces {
-			return nil, fmt.Errorf("it has %d weights for %d pieces", len(m.weights), pieces)
-		}
+	if t, ok := all["weights"]; ok {
+		m.weights = all.floats("weights", t.Shape...)
+		given := len(m.weights)
+		require(len(t.Shape) == 1 && given >= pieces, "it has %d weights for %d pieces", given, pieces)
 	}
-	return m, nil
+	return m
 }
 
 // vector is the sum of the vectors of the pieces.

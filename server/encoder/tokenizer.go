@@ -2,7 +2,6 @@ package encoder
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -13,6 +12,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 )
 
 // Bounds of a tokenizer: far above those of published models.
@@ -61,44 +61,34 @@ type tokenizerFile struct {
 }
 
 // parseTokenizer reads tokenizer.json, and refuses tokenizers of other kinds.
-func parseTokenizer(data []byte) (*tokenizer, error) {
+func parseTokenizer(data []byte) *tokenizer {
 	var file tokenizerFile
-	if err := wire.Unmarshal(data, &file); err != nil {
-		return nil, fmt.Errorf("it is not a tokenizer: %w", err)
-	}
+	guard.While("it is not a tokenizer", wire.Unmarshal(data, &file))
 	if file.Model.Type == "Unigram" {
 		return newUnigram(&file)
 	}
 	var pieces map[string]int
 	if file.Model.Type == "WordPiece" {
-		if err := wire.Unmarshal(file.Model.Vocabulary, &pieces); err != nil {
-			return nil, fmt.Errorf("its vocabulary is damaged: %w", err)
-		}
+		guard.While("its vocabulary is damaged", wire.Unmarshal(file.Model.Vocabulary, &pieces))
 	}
 	return newTokenizer(&file, len(pieces), maps.All(pieces))
 }
 
 // newTokenizer returns the tokenizer of a file, whose pieces and their numbers are passed apart.
-func newTokenizer(file *tokenizerFile, count int, pieces iter.Seq2[string, int]) (*tokenizer, error) {
+func newTokenizer(file *tokenizerFile, count int, pieces iter.Seq2[string, int]) *tokenizer {
 	m := file.Model
-	switch {
-	case m.Type != "WordPiece":
-		return nil, fmt.Errorf("its model is %q; only WordPiece and Unigram are supported", m.Type)
-	case file.PreTokenizer == nil || file.PreTokenizer.Type != "BertPreTokenizer":
-		return nil, errors.New("its pre_tokenizer is not BertPreTokenizer")
-	case file.Normalizer != nil && file.Normalizer.Type != "BertNormalizer":
-		return nil, fmt.Errorf("its normalizer is %q; only BertNormalizer is supported", file.Normalizer.Type)
-	case count == 0 || count > maxPieces:
-		return nil, fmt.Errorf("its vocabulary has %d pieces", count)
-	case m.MaxRunes < 0:
-		return nil, errors.New("its max_input_chars_per_word is negative")
-	}
+	require(m.Type == "WordPiece", "its model is %q; only WordPiece and Unigram are supported", m.Type)
+	require(file.PreTokenizer != nil && file.PreTokenizer.Type == "BertPreTokenizer",
+		"its pre_tokenizer is not BertPreTokenizer")
+	require(count > 0 && count <= maxPieces, "its vocabulary has %d pieces", count)
+	require(m.MaxRunes >= 0, "its max_input_chars_per_word is negative")
 	t := &tokenizer{count: count, begins: make(map[string]int32, count), continues: make(map[string]int32, count/4),
 		unknown: -1, wordRunes: min(m.MaxRunes, maxWordRunes)}
 	if m.MaxRunes == 0 {
 		t.wordRunes = 100
 	}
 	if n := file.Normalizer; n != nil {
+		require(n.Type == "BertNormalizer", "its normalizer is %q; only BertNormalizer is supported", n.Type)
 		t.clean, t.apart, t.lower, t.bare = n.CleanText, n.HandleChineseChars, n.Lowercase, n.Lowercase
 		if n.StripAccents != nil {
 			t.bare = *n.StripAccents
@@ -108,26 +98,23 @@ func newTokenizer(file *tokenizerFile, count int, pieces iter.Seq2[string, int])
 	if m.Prefix != nil {
 		prefix = *m.Prefix
 	}
-	if err := t.add(pieces, prefix); err != nil {
-		return nil, err
-	}
+	t.add(pieces, prefix)
 	t.ends = [2]int32{t.special("[CLS]"), t.special("[SEP]")}
 	if m.Unknown != nil {
-		if t.unknown = t.special(*m.Unknown); t.unknown < 0 {
-			return nil, fmt.Errorf("its vocabulary lacks unk_token %q", *m.Unknown)
-		}
+		t.unknown = t.special(*m.Unknown)
+		require(t.unknown >= 0, "its vocabulary lacks unk_token %q", *m.Unknown)
 	}
-	return t, nil
+	return t
 }
 
-func (t *tokenizer) add(pieces iter.Seq2[string, int], prefix string) error {
+func (t *tokenizer) add(pieces iter.Seq2[string, int], prefix string) {
 	seen := make([]bool, t.count)
 	for piece, id := range pieces {
 		switch {
 		case id < 0 || id >= len(seen) || seen[id]:
-			return fmt.Errorf("the number %d of piece %q is taken or too large", id, piece)
+			guard.Abort(fmt.Errorf("the number %d of piece %q is taken or too large", id, piece))
 		case len(piece) > maxPieceSize:
-			return fmt.Errorf("a piece has %d bytes", len(piece))
+			guard.Abort(fmt.Errorf("a piece has %d bytes", len(piece)))
 		}
 		seen[id] = true
 		t.longest = max(t.longest, len(piece))
@@ -139,7 +126,6 @@ func (t *tokenizer) add(pieces iter.Seq2[string, int], prefix string) error {
 			t.begins[piece] = int32(id)
 		}
 	}
-	return nil
 }
 
 // special returns the number of a piece that stands for no text; -1: none.

@@ -1,14 +1,13 @@
 package encoder
 
 import (
-	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/internal/text"
 )
 
@@ -69,36 +68,25 @@ type templateFile struct {
 }
 
 // newUnigram returns the tokenizer of a file whose model is Unigram.
-func newUnigram(file *tokenizerFile) (*tokenizer, error) {
+func newUnigram(file *tokenizerFile) *tokenizer {
 	var pieces []scoredPiece
-	if err := wire.Unmarshal(file.Model.Vocabulary, &pieces); err != nil {
-		return nil, fmt.Errorf("its vocabulary is damaged: %w", err)
-	}
+	guard.While("its vocabulary is damaged", wire.Unmarshal(file.Model.Vocabulary, &pieces))
 	count, u := len(pieces), &unigram{scores: make([]float64, len(pieces))}
 	t := &tokenizer{count: count, begins: make(map[string]int32, count), unknown: -1, unigram: u}
-	switch {
-	case count == 0 || count > maxPieces:
-		return nil, fmt.Errorf("its vocabulary has %d pieces", count)
-	case file.Model.ByteFallback:
-		return nil, errors.New("its byte_fallback is not supported")
-	}
-	if err := errors.Join(u.split(file.PreTokenizer), u.normalize.add(file.Normalizer)); err != nil {
-		return nil, err
-	}
-	if err := t.add(func(yield func(string, int) bool) {
+	require(count > 0 && count <= maxPieces, "its vocabulary has %d pieces", count)
+	require(!file.Model.ByteFallback, "its byte_fallback is not supported")
+	u.split(file.PreTokenizer)
+	u.normalize.add(file.Normalizer)
+	t.add(func(yield func(string, int) bool) {
 		for id, p := range pieces {
 			u.scores[id], u.worst = p.score, min(u.worst, p.score-unknownPenalty)
 			if !yield(p.text, id) {
 				return
 			}
 		}
-	}, "\x00"); err != nil {
-		return nil, err
-	}
+	}, "\x00")
 	if id := file.Model.UnknownID; id != nil {
-		if *id < 0 || *id >= count {
-			return nil, fmt.Errorf("its vocabulary lacks unk_id %d", *id)
-		}
+		require(*id >= 0 && *id < count, "its vocabulary lacks unk_id %d", *id)
 		t.unknown = int32(*id)
 		u.scores[*id] = math.Inf(-1)
 	}
@@ -117,20 +105,18 @@ func newUnigram(file *tokenizerFile) (*tokenizer, error) {
 			}
 		}
 	}
-	return t, nil
+	return t
 }
 
 // split reads a pre_tokenizer: Metaspace, or WhitespaceSplit and Metaspace.
-func (u *unigram) split(file *splitterFile) error {
+func (u *unigram) split(file *splitterFile) {
 	if file != nil && file.Type == "Sequence" && len(file.Parts) == 2 && file.Parts[0].Type == "WhitespaceSplit" {
 		u.atSpace, file = true, &file.Parts[1]
 	}
-	if file == nil || file.Type != "Metaspace" || file.Splits != nil && !*file.Splits || file.Mark == "" {
-		return errors.New("its pre_tokenizer is not Metaspace, or WhitespaceSplit and Metaspace, with split")
-	}
+	require(file != nil && file.Type == "Metaspace" && (file.Splits == nil || *file.Splits) && file.Mark != "",
+		"its pre_tokenizer is not Metaspace, or WhitespaceSplit and Metaspace, with split")
 	u.mark = file.Mark
 	u.prepends = file.Prepend != "never" && (file.Adds == nil || *file.Adds)
-	return nil
 }
 
 // unigramPieces does the work of pieces.
