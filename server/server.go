@@ -203,12 +203,9 @@ func (s *Server) index(ctx context.Context, tenant string, create bool) (index.I
 	if err != nil {
 		return nil, fmt.Errorf("open the library: %w", err)
 	}
-	return openOrEmpty(ctx, s, state.lock, &state.documents, func(ctx context.Context) (index.Index, error) {
-		documents, err := s.openIndex(ctx, tenant, create)
-		if err != nil {
-			return nil, fmt.Errorf("open the library: %w", err)
-		}
-		return documents, nil
+	return openOrEmpty(ctx, s, state.lock, &state.documents, func(ctx context.Context) (_ index.Index, err error) {
+		defer guard.EndWhile("open the library", &err)
+		return s.openIndex(ctx, tenant, create)
 	}, &s.shared.emptyIndex, func(ctx context.Context) (index.Index, error) {
 		return openEmbedded(ctx, segments.Options{Now: s.options.Now})
 	})

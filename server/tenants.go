@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"quarry/internal/guard"
 	"quarry/server/chat"
 	"quarry/server/directory"
 	"quarry/server/documents"
@@ -95,22 +96,17 @@ func (s *Server) setAside(ctx context.Context, tenant string) (restore func() er
 	if tenant == directory.DefaultTenant {
 		return func() error { return nil }, nil // the directory refuses to remove it
 	}
+	defer guard.End(&err)
 	state := s.state(tenant)
-	if err := state.lock.Acquire(ctx, 1); err != nil {
-		return nil, err
-	}
+	guard.Check(state.lock.Acquire(ctx, 1))
 	defer state.lock.Release(1)
-	if err := s.closeTenant(state); err != nil {
-		return nil, err
-	}
+	guard.Check(s.closeTenant(state))
 	folder := s.folder(tenant)
 	aside, err := os.MkdirTemp(filepath.Join(s.options.Home, tenantsFolder), removedPrefix+tenant+"-")
 	if errors.Is(err, fs.ErrNotExist) {
 		return func() error { return nil }, nil // nothing was ever stored
 	}
-	if err != nil {
-		return nil, fmt.Errorf("rename the tenant's folder: %w", err)
-	}
+	guard.While("rename the tenant's folder", err)
 	place := filepath.Join(aside, tenant)
 	if err := os.Rename(folder, place); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.Join(fmt.Errorf("rename the tenant's folder: %w", err), os.Remove(aside))
@@ -163,40 +159,30 @@ func closeFiles(files []io.Closer) (err error) {
 
 // current returns the open files of a tenant. It detaches files that another process has removed: they must not be used
 // for a new tenant of the same name. They are closed with the server, because requests may still read them.
-func (s *Server) current(ctx context.Context, tenant string) (*tenantState, error) {
-	state := s.state(tenant)
-	if replaced, err := s.replacedNow(ctx, state); err != nil || !replaced {
-		return state, err
+func (s *Server) current(ctx context.Context, tenant string) (state *tenantState, err error) {
+	defer guard.End(&err)
+	if state = s.state(tenant); !s.replacedNow(ctx, state) {
+		return state, nil
 	}
-	if err := state.lock.Acquire(ctx, 1); err != nil {
-		return nil, err
-	}
+	guard.Check(state.lock.Acquire(ctx, 1))
 	defer state.lock.Release(1)
-	replaced, err := s.replacedNow(ctx, state)
-	if err == nil && replaced {
+	if s.replacedNow(ctx, state) {
 		s.mutex.Lock()
 		defer s.mutex.Unlock()
 		s.replaced = append(s.replaced, state.detach()...)
 	}
-	return state, err
+	return state, nil
 }
 
-// replacedNow reports whether another process has removed what is open of a tenant.
-func (s *Server) replacedNow(ctx context.Context, state *tenantState) (bool, error) {
+// replacedNow reports whether another process has removed what is open of a tenant. It aborts with its error.
+func (s *Server) replacedNow(ctx context.Context, state *tenantState) bool {
 	s.mutex.Lock()
 	open, chats := state.documents, state.chats
 	s.mutex.Unlock()
-	if documents, ok := open.value.(interface {
+	documents, ok := open.value.(interface {
 		Replaced(ctx context.Context) (bool, error)
-	}); ok {
-		if replaced, err := documents.Replaced(ctx); replaced || err != nil {
-			return replaced, err
-		}
-	}
-	if replaced, err := open.replaced(); replaced || err != nil {
-		return replaced, err
-	}
-	return chats.replaced()
+	})
+	return ok && guard.Must(documents.Replaced(ctx)) || open.replaced() || chats.replaced()
 }
 
 // errAbsent: nothing is stored yet.
@@ -211,12 +197,12 @@ type opened[T io.Closer] struct {
 }
 
 // replaced reports whether an open file is no longer the file at its path.
-func (o opened[T]) replaced() (bool, error) {
+func (o opened[T]) replaced() bool {
 	if o.file == nil {
-		return false, nil
+		return false
 	}
-	now, err := o.stat()
-	return err == nil && (now == nil || !os.SameFile(o.file, now)), err
+	now := guard.Must(o.stat())
+	return now == nil || !os.SameFile(o.file, now)
 }
 
 // detach returns what is open, and forgets it.
@@ -277,23 +263,22 @@ func (s *Server) state(tenant string) *tenantState {
 // without cancellation.
 func openOnce[T io.Closer](ctx context.Context, s *Server, lock *semaphore.Weighted, kept *opened[T],
 	open func(context.Context) (T, error)) (value T, err error) {
-	look := func() (found opened[T], err error) {
+	defer guard.End(&err)
+	look := func() opened[T] {
 		s.mutex.Lock()
 		defer s.mutex.Unlock()
 		if s.closed {
-			err = ErrClosed
+			guard.Abort(ErrClosed)
 		}
-		return *kept, err
+		return *kept
 	}
-	if found, err := look(); found.ready || err != nil {
-		return found.value, err
+	if found := look(); found.ready {
+		return found.value, nil
 	}
-	if err := lock.Acquire(ctx, 1); err != nil {
-		return value, err
-	}
+	guard.Check(lock.Acquire(ctx, 1))
 	defer lock.Release(1)
-	if found, err := look(); found.ready || err != nil {
-		return found.value, err
+	if found := look(); found.ready {
+		return found.value, nil
 	}
 	if value, err = open(context.WithoutCancel(ctx)); err != nil {
 		return value, err

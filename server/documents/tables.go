@@ -157,10 +157,7 @@ func (s *Tables) Change(ctx context.Context, do func(*sqldb.Tx)) error {
 // Begin opens a transaction that only reads. It outlives the call, and so does not end with its context.
 func (s *Tables) Begin(ctx context.Context) (*sql.Tx, error) {
 	tx, err := s.DB.Pool().BeginTx(context.WithoutCancel(ctx), s.Isolation)
-	if err != nil {
-		return nil, sqldb.Explain(fmt.Errorf("read the library: %w", err))
-	}
-	return tx, nil
+	return tx, sqldb.Explained("read the library", err)
 }
 
 // Read calls f with a transaction that only reads.

@@ -141,7 +141,7 @@ func (c Copied) Rows(ctx context.Context) (rows int, err error) {
 	for _, table := range c.Tables {
 		n := 0
 		if err := c.DB.Pool().QueryRowContext(ctx, "SELECT count(*) FROM "+table).Scan(&n); err != nil {
-			return 0, sqldb.Explain(fmt.Errorf("count the rows of %s: %w", table, err))
+			return 0, sqldb.Explained("count the rows of "+table, err)
 		}
 		rows += n
 	}

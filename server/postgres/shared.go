@@ -44,7 +44,7 @@ func (p *Pool) Take(ctx context.Context, key string, most int, per time.Duration
 	case errors.Is(err, sql.ErrNoRows): // the key's first requests came at the same time, and this one after the bound
 		return time.Duration(step) * time.Microsecond, nil
 	case err != nil:
-		return 0, sqldb.Explain(fmt.Errorf("count a request: %w", err))
+		return 0, sqldb.Explained("count a request", err)
 	case ahead == 0:
 		return 0, p.forget(ctx)
 	}

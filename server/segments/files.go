@@ -105,7 +105,7 @@ func (d *diskFiles) Create(data []byte) (string, error) {
 	path := d.path(name)
 	file, err := d.createFile(path)
 	if err != nil {
-		return "", sqldb.Explain(fmt.Errorf("create a segment: %w", err))
+		return "", sqldb.Explained("create a segment", err)
 	}
 	err = writeOut(file, data)
 	if err == nil {
@@ -113,7 +113,7 @@ func (d *diskFiles) Create(data []byte) (string, error) {
 	}
 	if err != nil {
 		_ = d.remove(path)
-		return "", sqldb.Explain(fmt.Errorf("write segment %s: %w", path, err))
+		return "", sqldb.Explained("write segment "+path, err)
 	}
 	return name, nil
 }

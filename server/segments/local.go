@@ -76,11 +76,11 @@ func (l *Local) alone(ctx context.Context, do func() error) error {
 		return errClosed
 	}
 	if err := sqlite.MakeFolder(l.dir); err != nil {
-		return sqldb.Explain(fmt.Errorf("create the folder of the index: %w", err))
+		return sqldb.Explained("create the folder of the index", err)
 	}
 	lock := flock.New(filepath.Join(l.dir, lockName))
 	if _, err := lock.TryLockContext(ctx, lockRetry); err != nil {
-		return sqldb.Explain(fmt.Errorf("lock %s: %w", lock, err))
+		return sqldb.Explained("lock "+lock.String(), err)
 	}
 	defer lock.Close() // the file is empty
 	return do()

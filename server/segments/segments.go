@@ -7,7 +7,6 @@ package segments
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"path/filepath"
@@ -115,7 +114,7 @@ func (x *Index) openFiles(options Options) (segmentFiles, error) {
 	folder := filepath.Join(filepath.Dir(x.db.Path()), segmentsFolder)
 	if !x.db.ReadOnly() {
 		if err := sqlite.MakeFolder(folder); err != nil {
-			return nil, sqldb.Explain(fmt.Errorf("create the folder of the index: %w", err))
+			return nil, sqldb.Explained("create the folder of the index", err)
 		}
 	}
 	return newDiskFiles(folder), nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"os"
 	"slices"
 	"sync"
@@ -292,7 +291,7 @@ func (x *Index) viewOf(ctx context.Context, shown *documents.Snapshot) (opened *
 	tx, err := source.BeginTx(context.WithoutCancel(ctx), nil)
 	if err != nil {
 		release()
-		return nil, sqldb.Explain(fmt.Errorf("read the library: %w", err))
+		return nil, sqldb.Explained("read the library", err)
 	}
 	opened = &view{tx: tx, end: sync.OnceFunc(func() {
 		_ = tx.Rollback()
@@ -340,9 +339,7 @@ func (x *Index) currentState(ctx context.Context) (current *state) {
 // freeze returns a copy of a database in memory, of which there is one for each state.
 func (x *Index) freeze(ctx context.Context) (copied *sql.DB, release func()) {
 	source, err := x.db.Writer.Conn(ctx) // there is one: nothing is written, or frozen twice, until it is closed
-	if err != nil {
-		guard.Abort(sqldb.Explain(fmt.Errorf("read the library: %w", err)))
-	}
+	guard.Check(sqldb.Explained("read the library", err))
 	defer source.Close()
 	from := sqldb.Shared(ctx, source)
 	shown := x.states.acquire(from, documents.ReadState(from).Manifest)

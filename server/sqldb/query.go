@@ -140,15 +140,13 @@ func (open Lazy) IfExists() Lazy {
 }
 
 // Update is DB.Update. doing describes the change for errors.
-func (open Lazy) Update(ctx context.Context, doing string, change func(*Tx)) error {
+func (open Lazy) Update(ctx context.Context, doing string, change func(*Tx)) (err error) {
 	db, err := open(ctx, true)
 	if err != nil {
 		return err
 	}
-	if err = update(ctx, db, "", change); err != nil {
-		return fmt.Errorf("%s: %w", doing, err)
-	}
-	return nil
+	defer guard.EndWhile(doing, &err)
+	return update(ctx, db, "", change)
 }
 
 // Exec is Update with one statement. The error is otherwise if the statement changes nothing.
@@ -222,16 +220,13 @@ func ExecList[T any](tx *Tx, statement string, values []T) {
 
 // List returns the rows of a query like Select. doing begins its errors.
 func List[T any](ctx context.Context, open Lazy, doing string, columns func(*T) []any, query string,
-	args ...any) ([]T, error) {
+	args ...any) (list []T, err error) {
 	db, err := open(ctx, false)
 	if err != nil {
 		return nil, err
 	}
-	found, err := Select(ctx, db.Pool(), columns, query, args...)
-	if err != nil {
-		err = fmt.Errorf("%s: %w", doing, err)
-	}
-	return found, err
+	defer guard.EndWhile(doing, &err)
+	return Select(ctx, db.Pool(), columns, query, args...)
 }
 
 // ListByID is List for a query whose first column is an id, by which it groups the rows. Columns returns where the

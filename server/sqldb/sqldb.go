@@ -60,6 +60,15 @@ func Explain(err error) error {
 	return fmt.Errorf("%w: %w", meaning, err)
 }
 
+// Explained returns an error of a driver or the system as Explain does, and begins it with what was being done; nil
+// stays nil.
+func Explained(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return Explain(fmt.Errorf("%s: %w", doing, err))
+}
+
 func meaningOf(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return fault.ErrDiskFull

@@ -32,7 +32,7 @@ func (db *DB) Copy(ctx context.Context, source *sql.Conn) (*DB, error) {
 	target := fileURI(name, url.Values{"vfs": {"memdb"}})
 	err = source.Raw(func(from any) error { return backup(from, target) })
 	if err != nil {
-		return nil, errors.Join(sqldb.Explain(fmt.Errorf("copy %s: %w", db.name(), err)), result.Close())
+		return nil, errors.Join(sqldb.Explained("copy "+db.name(), err), result.Close())
 	}
 	return result, nil
 }
@@ -50,22 +50,20 @@ func backup(from any, target string) error {
 // Replace replaces the content of this database by that of the database at path, in one durable transaction: other
 // processes see either the old content or the new. It works with damaged pages, which a SQL transaction could not
 // write. It calls unchanged with the write lock before it replaces anything, and returns its error.
-func (db *DB) Replace(ctx context.Context, path string, unchanged func() error) error {
+func (db *DB) Replace(ctx context.Context, path string, unchanged func() error) (err error) {
+	defer func() { err = sqldb.Explained("replace "+db.path, err) }()
 	connector, err := driver.NewConnector(fileURI(db.path, url.Values{"mode": {"rw"}, "_synchronous": {"FULL"},
 		"_busy_timeout": {strconv.FormatInt(DefaultBusyTimeout.Milliseconds(), 10)},
 		"_pragma":       {"writable_schema(1)", "fullfsync(1)", "checkpoint_fullfsync(1)"}}))
 	if err != nil {
-		return fmt.Errorf("replace %s: %w", db.path, err)
+		return err
 	}
 	connection, err := connector.Connect(ctx)
 	if err != nil {
-		return sqldb.Explain(fmt.Errorf("replace %s: %w", db.path, err))
+		return err
 	}
 	err = restore(connection, fileURI(path, url.Values{"mode": {"ro"}}), unchanged)
-	if err = errors.Join(err, connection.Close()); err != nil {
-		return sqldb.Explain(fmt.Errorf("replace %s: %w", db.path, err))
-	}
-	return nil
+	return errors.Join(err, connection.Close())
 }
 
 func restore(connection any, source string, unchanged func() error) error {
@@ -95,12 +93,12 @@ func restore(connection any, source string, unchanged func() error) error {
 func (db *DB) CopyDamaged(ctx context.Context, path string, schema *DB) (*sql.DB, error) {
 	source, err := db.Reader.Conn(ctx)
 	if err != nil {
-		return nil, sqldb.Explain(fmt.Errorf("copy %s: %w", db.name(), err))
+		return nil, sqldb.Explained("copy "+db.name(), err)
 	}
 	defer source.Close()
 	err = source.Raw(func(from any) error { return backup(from, fileURI(path, url.Values{"mode": {"rwc"}})) })
 	if err != nil {
-		return nil, sqldb.Explain(fmt.Errorf("copy %s: %w", db.name(), err))
+		return nil, sqldb.Explained("copy "+db.name(), err)
 	}
 	// Where the schema itself cannot be written, the tables that it still names are read.
 	if err := sqldb.Explain(repairSchema(ctx, path, schema)); err != nil && !errors.Is(err, fault.ErrDamaged) {

@@ -64,7 +64,7 @@ func (db *DB) runMigrations(ctx context.Context, options Options, provider *goos
 			}
 		}
 		if err != nil {
-			return sqldb.Explain(fmt.Errorf("lock %s: %w", lock, err))
+			return sqldb.Explained("lock "+lock.String(), err)
 		}
 		current, err = db.userVersion(ctx, db.Writer)
 		return err
@@ -76,13 +76,11 @@ func (db *DB) runMigrations(ctx context.Context, options Options, provider *goos
 		return err
 	}
 	if _, err := provider.Up(ctx); err != nil {
-		return sqldb.Explain(fmt.Errorf("migrate the schema of %s to version %d: %w", db.name(), db.newest, err))
+		return sqldb.Explained(fmt.Sprintf("migrate the schema of %s to version %d", db.name(), db.newest), err)
 	}
 	// A crash before this line costs only one more check by goose at the next start.
-	if _, err := db.Writer.ExecContext(ctx, "PRAGMA user_version = "+strconv.Itoa(db.newest)); err != nil {
-		return sqldb.Explain(fmt.Errorf("store the schema version of %s: %w", db.name(), err))
-	}
-	return nil
+	_, err = db.Writer.ExecContext(ctx, "PRAGMA user_version = "+strconv.Itoa(db.newest))
+	return sqldb.Explained("store the schema version of "+db.name(), err)
 }
 
 // create makes the newest schema in a database without tables, and reports whether it had none. A migration that ended
@@ -97,20 +95,15 @@ func (db *DB) create(ctx context.Context, migrations fs.FS) (isNew bool, err err
 		statements := fmt.Sprintf("BEGIN; %s; PRAGMA user_version = %d; COMMIT", schema, db.newest)
 		_, err = db.Writer.ExecContext(ctx, statements)
 	}
-	if err != nil {
-		return false, sqldb.Explain(fmt.Errorf("make the tables of %s: %w", db.name(), err))
-	}
-	return isNew, nil
+	return isNew, sqldb.Explained("make the tables of "+db.name(), err)
 }
 
 // userVersion reads PRAGMA user_version.
 func (db *DB) userVersion(ctx context.Context, q interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }) (version int, err error) {
-	if err := q.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-		return 0, sqldb.Explain(fmt.Errorf("open %s: %w", db.name(), err))
-	}
-	return version, nil
+	err = q.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version)
+	return version, sqldb.Explained("open "+db.name(), err)
 }
 
 // whileBusy calls try again after a pause for as long as it returns fault.ErrBusy, up to a timeout.
@@ -150,10 +143,7 @@ func (db *DB) readOlder(ctx context.Context, migrations fs.FS, sources []*goose.
 	}
 	db.Reader.SetMaxIdleConns(-1) // closes the connections that lack the tables
 	db.Reader.SetMaxIdleConns(idleReaders)
-	if err := db.Reader.PingContext(ctx); err != nil {
-		return sqldb.Explain(fmt.Errorf("open %s: %w", db.name(), err))
-	}
-	return nil
+	return sqldb.Explained("open "+db.name(), db.Reader.PingContext(ctx))
 }
 
 // lack adds what a migration makes to what is missing, and reports whether that is all that it does. Indexes are left

@@ -150,7 +150,7 @@ func (db *DB) Update(ctx context.Context, change func(*sql.Tx) error) error {
 		tx, err = db.begin(ctx, conn)
 	}
 	if err != nil {
-		return sqldb.Explain(fmt.Errorf("begin to write %s: %w", db.name(), err))
+		return sqldb.Explained("begin to write "+db.name(), err)
 	}
 	defer tx.Rollback()
 	if db.newest > 0 {
@@ -165,10 +165,7 @@ func (db *DB) Update(ctx context.Context, change func(*sql.Tx) error) error {
 	if err := change(tx); err != nil {
 		return sqldb.Explain(err)
 	}
-	if err := tx.Commit(); err != nil {
-		return sqldb.Explain(fmt.Errorf("commit to %s: %w", db.name(), err))
-	}
-	return nil
+	return sqldb.Explained("commit to "+db.name(), tx.Commit())
 }
 
 // begin acquires the write lock. SQLite ignores ctx while it waits for the lock, so begin waits for lockWait at a time.
@@ -216,7 +213,7 @@ func openFile(options Options) (*DB, error) {
 	if !options.ReadOnly {
 		if err := prepareFile(path); err != nil {
 			if !notWritable(err) {
-				return nil, sqldb.Explain(fmt.Errorf("open %s: %w", path, err))
+				return nil, sqldb.Explained("open "+path, err)
 			}
 			db.readOnly = true
 		}
