@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"quarry/client/field"
@@ -99,20 +98,20 @@ func (r *run) retrieveAll() (skipped string) {
 	calling, cancel := context.WithCancel(r.ctx)
 	defer cancel()
 	replies := make([]federatedReply, len(sources))
-	var calls sync.WaitGroup
+	calls, _ := guard.NewGroup(r.ctx)
 	request := r.federatedRequest()
 	for i, source := range sources {
 		deadline := r.deadline(source.Timeout())
-		calls.Go(guard.Func(func() {
+		calls.Run(func() {
 			ask := func(ctx context.Context) (*wire.SearchResponse, error) { return askFederated(ctx, source, request) }
 			replies[i].response, replies[i].err = guard.Within(calling, deadline, ask)
-		}, func(err error) { replies[i].err = err }))
+		})
 	}
 	r.retrieve()
 	if r.early == nil || r.narrowed() {
 		r.provisional(sectionsOf(fuse(r.rankings()), r.wanted()))
 	}
-	calls.Wait()
+	guard.Check(calls.Wait())
 	guard.Check(r.ctx.Err())
 	for i, source := range sources {
 		r.stage.Detail += "; " + r.mergeReply(source.Name(), replies[i], maxRemoteBytes/len(sources))

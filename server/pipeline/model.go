@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"quarry/client/wire"
@@ -75,20 +74,20 @@ func (r *run) ask(inquiries []inquiry, meanwhile func()) tally {
 	defer cancel()
 	replies, failures := make([]llm.Reply, len(inquiries)), make([]error, len(inquiries))
 	deadline := r.deadline(0)
-	var calls sync.WaitGroup
+	calls, _ := guard.NewGroup(r.ctx)
 	for i, q := range inquiries {
 		messages := guard.Must(llm.Prompt(promptFiles, q.purpose, q.material, q.turns...))
-		calls.Go(guard.Func(func() {
+		calls.Run(func() {
 			replies[i], failures[i] = guard.Within(ctx, deadline, func(ctx context.Context) (llm.Reply, error) {
 				return r.Model.Complete(ctx,
 					llm.Request{Messages: messages, MaxTokens: replyTokens, Purpose: q.purpose})
 			})
-		}, func(err error) { failures[i] = err }))
+		})
 	}
 	if meanwhile != nil {
 		meanwhile()
 	}
-	calls.Wait()
+	guard.Check(calls.Wait())
 	guard.Check(r.ctx.Err())
 	return r.use(inquiries, replies, failures)
 }

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"fmt"
 
 	"quarry/client/wire"
 	"quarry/internal/guard"
@@ -12,15 +11,13 @@ import (
 // Passages returns passages by their refs, in the order of the refs; adjacent ones are one result. Refs of what does
 // not exist, or what the caller may not see, are left out.
 func Passages(ctx context.Context, snapshot index.Snapshot, request Request,
-	refs []string) (*wire.SearchResponse, error) {
+	refs []string) (_ *wire.SearchResponse, err error) {
+	defer guard.EndWhile("read the passages", &err)
 	r := &run{Request: request, ctx: ctx, snapshot: snapshot, response: &wire.SearchResponse{},
 		described: map[string]*index.Stored{}, found: make([]index.Result, 1)}
 	wire.FillEmpty(r.response)
 	r.response.Searched = []string{request.Profile}
-	err := guard.Ended(func() { r.write(r.response, mergeOverlapping(r.sectionsNamed(refs))) })
-	if err != nil {
-		return nil, fmt.Errorf("read the passages: %w", err)
-	}
+	r.write(r.response, mergeOverlapping(r.sectionsNamed(refs)))
 	r.noteDamage()
 	return r.response, nil
 }

@@ -58,7 +58,8 @@ type run struct {
 // Run answers one search on a snapshot. It calls emit, which may be nil, at the start and end of each stage. It returns
 // an error only if no answer is possible: the index failed or ctx ended.
 func Run(ctx context.Context, snapshot index.Snapshot, request Request, emit func(wire.SearchEvent)) (
-	*wire.SearchResponse, error) {
+	_ *wire.SearchResponse, err error) {
+	defer guard.End(&err)
 	if emit == nil {
 		emit = func(wire.SearchEvent) {}
 	}
@@ -69,18 +70,13 @@ func Run(ctx context.Context, snapshot index.Snapshot, request Request, emit fun
 		request.Model, request.NoModelReason = nil, ""
 	}
 	places := [2][]string{request.Search.Filters.Places, request.Search.ExcludeFilters.Places}
-	request, err := withPlaces(ctx, snapshot, request)
-	if err != nil {
-		return nil, err
-	}
+	request = withPlaces(ctx, snapshot, request)
 	r := &run{
 		Request: request, ctx: ctx, places: places, snapshot: snapshot, emit: emit, filter: Filter(request),
 		response: &wire.SearchResponse{},
 		weights:  literal(), described: map[string]*index.Stored{},
 	}
-	if err := guard.Ended(r.like); err != nil {
-		return nil, fmt.Errorf("similar_to: %w", err)
-	}
+	guard.While("similar_to", guard.Ended(r.like))
 	wire.FillEmpty(r.response)
 	r.response.Searched = []string{request.Profile}
 	r.response.AppliedFilters = appliedFilters(request, inferred{})
@@ -96,22 +92,18 @@ func Run(ctx context.Context, snapshot index.Snapshot, request Request, emit fun
 		{"cite", r.cite},
 	}
 	for _, stage := range stages {
-		if err := r.time(stage.name, stage.do); err != nil {
-			return nil, err
-		}
+		r.time(stage.name, stage.do)
 	}
 	return r.response, nil
 }
 
 // time runs a stage and records its duration and outcome. do returns why it did nothing, or "".
-func (r *run) time(name string, do func() (skipped string)) error {
+func (r *run) time(name string, do func() (skipped string)) {
 	r.emit(wire.SearchEvent{Type: wire.EventStage, Name: name, State: "start"})
 	start := time.Now()
 	r.stage = wire.Stage{Name: name, Outcome: wire.OutcomeOK}
 	skipped := ""
-	if err := guard.Ended(func() { skipped = do() }); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
+	guard.While(name, guard.Ended(func() { skipped = do() }))
 	if skipped != "" {
 		r.stage.Outcome, r.stage.Detail = wire.OutcomeSkipped, skipped
 	}
@@ -119,7 +111,6 @@ func (r *run) time(name string, do func() (skipped string)) error {
 	r.response.Stages = append(r.response.Stages, r.stage)
 	r.emit(wire.SearchEvent{Type: wire.EventStage, Name: name, State: "end", MS: r.stage.MS, Outcome: r.stage.Outcome,
 		Detail: r.stage.Detail})
-	return nil
 }
 
 func (r *run) note(code, format string, args ...any) {
@@ -330,16 +321,11 @@ func (r *run) count(ctx context.Context, response *wire.SearchResponse) {
 }
 
 // Facets counts the documents that the filters of a request leave: those that browsing lists.
-func Facets(ctx context.Context, snapshot index.Snapshot, request Request) (index.Counts, error) {
-	request, err := withPlaces(ctx, snapshot, request)
-	if err != nil {
-		return index.Counts{}, err
-	}
-	found, err := snapshot.Search(ctx, index.Query{Filter: Filter(request), Scope: scopeOf(request), Count: true,
-		List: &index.List{Order: index.Newest, Browse: true}})
-	if err != nil {
-		return index.Counts{}, err
-	}
+func Facets(ctx context.Context, snapshot index.Snapshot, request Request) (_ index.Counts, err error) {
+	defer guard.End(&err)
+	request = withPlaces(ctx, snapshot, request)
+	found := guard.Must(snapshot.Search(ctx, index.Query{Filter: Filter(request), Scope: scopeOf(request), Count: true,
+		List: &index.List{Order: index.Newest, Browse: true}}))
 	return found.Matched.Count(ctx)
 }
 

@@ -2,27 +2,25 @@ package pipeline
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
 	"quarry/client/field"
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/server/index"
 )
 
 // withPlaces returns a request whose filters name places from the top down: all that the caller may see and that end in
 // the names of a filter's value. A value without any stays, and nothing matches it. The places are those of all visible
 // documents, whatever else the request asks for.
-func withPlaces(ctx context.Context, snapshot index.Snapshot, r Request) (Request, error) {
+func withPlaces(ctx context.Context, snapshot index.Snapshot, r Request) Request {
 	s := &r.Search
 	if len(s.Places)+len(s.ExcludeFilters.Places) == 0 {
-		return r, nil
+		return r
 	}
 	counts, err := snapshot.Facets(ctx, index.Filter{Access: r.Access})
-	if err != nil {
-		return r, fmt.Errorf("list the places: %w", err)
-	}
+	guard.While("list the places", err)
 	for _, list := range []*[]string{&s.Places, &s.ExcludeFilters.Places} {
 		var meant []string
 		for _, value := range *list {
@@ -35,7 +33,7 @@ func withPlaces(ctx context.Context, snapshot index.Snapshot, r Request) (Reques
 		slices.Sort(meant)
 		*list = slices.Compact(meant)
 	}
-	return r, nil
+	return r
 }
 
 // placesOf returns the places that a filter's value means: those that are written like it, else in any case. Places in

@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
@@ -106,12 +105,12 @@ func (w *writer) proven() (nodes []string) {
 	live := w.live()
 	ctx, cancel := context.WithTimeout(w.ctx, probeTime)
 	defer cancel()
-	var group sync.WaitGroup
+	group, _ := guard.NewGroup(ctx)
 	has := make([]bool, len(live))
 	for i, node := range live {
-		group.Go(guard.Func(func() { has[i] = w.isOn(ctx, node) }, func(error) {}))
+		group.Run(func() { has[i] = w.isOn(ctx, node) })
 	}
-	group.Wait()
+	guard.Check(group.Wait())
 	for i, node := range live {
 		if has[i] {
 			nodes = append(nodes, node)
