@@ -25,18 +25,18 @@ import (
 	"quarry/ui/target"
 )
 
-// libraryChange runs one of the calls that change the library.
-type libraryChange func(context.Context, *client.Client, func(wire.LibraryEvent)) (wire.LibraryEvent, error)
+// libraryChange returns what to ask of a library that is open.
+type libraryChange func(context.Context, *client.Client) wire.LibraryRequest
 
 // asking returns the change that a request makes.
 func asking(request wire.LibraryRequest) libraryChange {
-	return func(ctx context.Context, c *client.Client, report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
-		return c.ChangeLibrary(ctx, request, report)
-	}
+	return func(context.Context, *client.Client) wire.LibraryRequest { return request }
 }
 
-// changeLibrary opens the library of this machine, runs a change, and shows its progress and its end.
-func (a *app) changeLibrary(ctx context.Context, verb string, create bool, change libraryChange) {
+// changeLibrary opens the library of this machine, runs a change, and shows its progress and its end. It returns the
+// end, and the first file that was skipped, if any.
+func (a *app) changeLibrary(ctx context.Context, verb string, create bool,
+	change libraryChange) (done, skipped wire.LibraryEvent) {
 	a.localOnly()
 	a.noteOtherTarget()
 	a.with(ctx, a.openLibrary(create), func(ctx context.Context, c *client.Client) {
@@ -44,8 +44,8 @@ func (a *app) changeLibrary(ctx context.Context, verb string, create bool, chang
 		p := a.newProgress(verb)
 		onAbandon := p.stopped
 		a.onAbandon.Store(&onAbandon)
-		done, err := change(ctx, c, p.event)
-		if err != nil {
+		var err error
+		if done, err = c.ChangeLibrary(ctx, change(ctx, c), p.event); err != nil {
 			if p.began() || client.KindOf(err) == client.Canceled {
 				p.stopped()
 			}
@@ -60,7 +60,9 @@ func (a *app) changeLibrary(ctx context.Context, verb string, create bool, chang
 			a.say("%s", next)
 		}
 		guard.Check(damageFailure(p.damage))
+		skipped = p.firstSkipped
 	})
+	return done, skipped
 }
 
 // localOnly refuses flags that name another place than this machine's library.
@@ -222,21 +224,11 @@ func checkAddress(address string) {
 // addToLibrary adds paths. Files that were named and of which none can be read are a failure, unlike those that a
 // folder happens to hold.
 func (a *app) addToLibrary(ctx context.Context, request wire.AddRequest) {
-	var done, skipped wire.LibraryEvent
 	verb := verbAdded
 	if request.DryRun {
 		verb = verbDryRun
 	}
-	a.changeLibrary(ctx, verb, true,
-		func(ctx context.Context, c *client.Client, report func(wire.LibraryEvent)) (_ wire.LibraryEvent, err error) {
-			done, err = c.ChangeLibrary(ctx, request, func(event wire.LibraryEvent) {
-				if event.Type == wire.LibrarySkipped && skipped.Type == "" {
-					skipped = event
-				}
-				report(event)
-			})
-			return done, err
-		})
+	done, skipped := a.changeLibrary(ctx, verb, true, asking(request))
 	if skipped.Type == "" || done.Added+done.Updated+done.Unchanged > 0 || !onlyFiles(request.Paths) {
 		return
 	}
@@ -273,10 +265,9 @@ func (a *app) removeCommand() *cobra.Command {
 					"PATH|ID, --set and --source exclude each other")
 			}
 			a.changeLibrary(ctx, verbRemoved, false,
-				func(ctx context.Context, c *client.Client, report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
+				func(ctx context.Context, c *client.Client) wire.LibraryRequest {
 					value, _ := field.Of(field.Source).Read(source)
-					refs := a.removeRefs(ctx, c, arguments)
-					return c.ChangeLibrary(ctx, wire.RemoveRequest{Refs: refs, Source: value, Set: set}, report)
+					return wire.RemoveRequest{Refs: a.removeRefs(ctx, c, arguments), Source: value, Set: set}
 				})
 		})
 	command.Flags().StringVar(&set, "set", "", "remove all documents of this document set (`NAME`)")

@@ -46,17 +46,18 @@ type progress struct {
 	json    bool
 	bar     bool
 
-	mu      sync.Mutex
-	drawn   time.Time
-	latest  map[string]wire.LibraryEvent // of each type
-	lists   map[string]*eventList        // of the types that are listed; skipped files without those of kinds
-	kinds   map[string]int               // files of each kind that is not read
-	formats []wire.LibraryEvent          // of a dry run
-	damage  []jsonDamage
-	skipped int
-	over    bool
-	events  cutEvents
-	err     error // of writing
+	mu           sync.Mutex
+	drawn        time.Time
+	latest       map[string]wire.LibraryEvent // of each type
+	lists        map[string]*eventList        // of the types that are listed; skipped files without those of kinds
+	kinds        map[string]int               // files of each kind that is not read
+	formats      []wire.LibraryEvent          // of a dry run
+	damage       []jsonDamage
+	skipped      int
+	firstSkipped wire.LibraryEvent
+	over         bool
+	events       cutEvents
+	err          error // of writing
 }
 
 // eventList has the first events of a type.
@@ -99,6 +100,9 @@ func (p *progress) event(event wire.LibraryEvent) {
 	case wire.LibraryDamaged, wire.LibraryRepaired:
 		p.damage = append(p.damage, p.app.damageOf(event, true))
 	case wire.LibrarySkipped:
+		if p.firstSkipped.Type == "" {
+			p.firstSkipped = event
+		}
 		if wire.IsGenerated(event.Reason) { // there may be many
 			break
 		}
