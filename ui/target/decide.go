@@ -61,8 +61,11 @@ func Decide(request Request, from Sources) (Choice, error) {
 }
 
 // fail makes an error without a cause.
-func fail(exit int, problem, fix string) *config.Error {
-	return &config.Error{Exit: exit, Problem: problem, Fix: fix}
+func fail(exit int, problem, fix string) *config.Error { return failBy(nil, exit, problem, fix) }
+
+// failBy makes an error with a cause.
+func failBy(cause error, exit int, problem, fix string) *config.Error {
+	return &config.Error{Exit: exit, Problem: problem, Fix: fix, Err: cause}
 }
 
 type decision struct {
@@ -78,8 +81,7 @@ func (d *decision) byFlag() (*Choice, error) {
 	case d.request.Library != "":
 		dir, err := filepath.Abs(config.PathIn(d.Dir, d.request.Library))
 		if err != nil {
-			return nil, &config.Error{Exit: config.ExitUsage, Problem: "cannot resolve --library",
-				Fix: "use an absolute path", Err: err}
+			return nil, failBy(err, config.ExitUsage, "cannot resolve --library", "use an absolute path")
 		}
 		return localChoice(RuleFlag, "--library selects the library in "+dir, config.LocalProfile, dir,
 			"--library"), nil

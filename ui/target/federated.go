@@ -273,8 +273,7 @@ func (f *federated) Search(ctx context.Context, request wire.SearchRequest) (*wi
 func (h *Host) slack(choice Choice, patience time.Duration) (*slack.Source, error) {
 	transport, err := client.NewTransport()
 	if err != nil {
-		return nil, &config.Error{Exit: config.ExitNotConfigured, Problem: "cannot search " + choice.ServerURL,
-			Err: err, Fix: bundleFix}
+		return nil, failBy(err, config.ExitNotConfigured, "cannot search "+choice.ServerURL, bundleFix)
 	}
 	return slack.New(slack.Options{Name: choice.Profile, BaseURL: choice.ServerURL, Token: choice.token,
 		Transport: transport, Timeout: patience, UserAgent: h.userAgent()}), nil
@@ -295,7 +294,7 @@ func (h *Host) CheckSlack(ctx context.Context, choice Choice) (who string, err e
 		exits := map[slack.Kind]int{slack.Auth: config.ExitAuth, slack.RateLimited: config.ExitRateLimited,
 			slack.Unreachable: config.ExitUnreachable, slack.Unusable: config.ExitUnreachable,
 			slack.Refused: config.ExitGeneral}
-		return who, &config.Error{Exit: exits[known.Kind], Problem: known.Problem, Fix: known.Fix}
+		return who, fail(exits[known.Kind], known.Problem, known.Fix)
 	}
 	return who, err
 }

@@ -219,7 +219,7 @@ func (h *Host) needLibrary(dir string) error {
 	if filepath.Clean(dir) != filepath.Clean(h.Paths.Data) {
 		fix += " --library " + config.ShellQuote(dir)
 	}
-	return &config.Error{Exit: config.ExitNotAvailable, Problem: "no library in " + dir, Err: ErrNoLibrary, Fix: fix}
+	return failBy(ErrNoLibrary, config.ExitNotAvailable, "no library in "+dir, fix)
 }
 
 const bundleFix = "set QUARRY_CA_BUNDLE to a PEM file with certificates, or unset it"
@@ -234,8 +234,7 @@ func (h *Host) openRemote(choice Choice) (*client.Session, error) {
 		if _, unusable := client.Roots(); unusable != nil {
 			fix = bundleFix
 		}
-		return nil, &config.Error{Exit: config.ExitNotConfigured, Problem: "cannot search " + choice.ServerURL,
-			Err: err, Fix: fix}
+		return nil, failBy(err, config.ExitNotConfigured, "cannot search "+choice.ServerURL, fix)
 	}
 	return &client.Session{Client: c, Close: func() error { return nil }}, nil
 }
@@ -295,8 +294,8 @@ func (h *Host) server(ctx context.Context, options server.Options, label string)
 	}
 	opened, err := server.Open(ctx, options)
 	if err != nil && options.Database != "" {
-		return nil, &config.Error{Exit: config.ExitNotConfigured, Problem: "cannot open the library", Err: err,
-			Fix: "correct directory.url, such as postgres://user@db.example.com/quarry, or remove it"}
+		return nil, failBy(err, config.ExitNotConfigured, "cannot open the library",
+			"correct directory.url, such as postgres://user@db.example.com/quarry, or remove it")
 	}
 	return opened, err
 }
@@ -353,8 +352,8 @@ func mayRead(dir string) error {
 }
 
 func unreadable(dir string, err error) error {
-	return &config.Error{Exit: config.ExitGeneral, Problem: "cannot read the library in " + dir,
-		Err: config.UnwrapPath(err), Fix: "get read permission, or use another library: QUARRY_HOME or --library DIR"}
+	return failBy(config.UnwrapPath(err), config.ExitGeneral, "cannot read the library in "+dir,
+		"get read permission, or use another library: QUARRY_HOME or --library DIR")
 }
 
 // MayWrite checks that a library's folder, or the folder that it would be created in, is writable.
@@ -366,8 +365,8 @@ func (h *Host) MayWrite(dir string) error {
 	}
 	for _, folder := range folders {
 		if err := mayWriteFolder(folder); err != nil {
-			return &config.Error{Exit: config.ExitGeneral, Problem: "cannot write to " + folder,
-				Err: config.UnwrapPath(err), Fix: "use a writable folder: QUARRY_HOME or --library DIR"}
+			return failBy(config.UnwrapPath(err), config.ExitGeneral, "cannot write to "+folder,
+				"use a writable folder: QUARRY_HOME or --library DIR")
 		}
 	}
 	return nil

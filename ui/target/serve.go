@@ -302,8 +302,7 @@ func (h *Host) models() (*llm.Providers, error) {
 	}
 	transport, err := client.NewTransport()
 	if err != nil {
-		return nil, &config.Error{Exit: config.ExitNotConfigured, Problem: "cannot use the models", Err: err,
-			Fix: bundleFix}
+		return nil, failBy(err, config.ExitNotConfigured, "cannot use the models", bundleFix)
 	}
 	models, err := llm.New(llm.Config{
 		Default: asked.Default, Budget: asked.Budget, Providers: providers, Transport: transport,
@@ -312,8 +311,8 @@ func (h *Host) models() (*llm.Providers, error) {
 			QueryPrefix: vectors.QueryPrefix, DocumentPrefix: vectors.DocumentPrefix, Weight: vectors.Weight},
 	})
 	if err != nil {
-		return nil, &config.Error{Exit: config.ExitNotConfigured, Problem: h.Config.File + ": cannot use the models",
-			Err: err, Fix: "correct llm and embeddings in the file, or QUARRY_EMBEDDINGS_PATH"}
+		return nil, failBy(err, config.ExitNotConfigured, h.Config.File+": cannot use the models",
+			"correct llm and embeddings in the file, or QUARRY_EMBEDDINGS_PATH")
 	}
 	return models, nil
 }
@@ -332,9 +331,8 @@ func (h *Host) CheckEmbeddings() (name string, err error) {
 		model, err = encoder.Open(folder)
 	}
 	if err != nil {
-		return "", &config.Error{Exit: config.ExitNotConfigured, Problem: h.Config.File + ": embeddings.path", Err: err,
-			Fix: "set embeddings.path to the folder of a model2vec or BERT model, with tokenizer.json and " +
-				"model.safetensors"}
+		return "", failBy(err, config.ExitNotConfigured, h.Config.File+": embeddings.path",
+			"set embeddings.path to the folder of a model2vec or BERT model, with tokenizer.json and model.safetensors")
 	}
 	return model.Kind() + " " + model.Name(), nil
 }
