@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"quarry/internal/guard"
 	"quarry/server/index"
 )
 
@@ -38,13 +39,10 @@ type optionalField struct {
 	apply func()
 }
 
-// SealDetail sets the detail of a row, whose other columns are set: what is stored of the document beside them and its
+// sealDetail sets the detail of a row, whose other columns are set: what is stored of the document beside them and its
 // chunks.
-func (p *Packer) SealDetail(row *Row) error {
-	packed, used, err := p.packDetail(&row.Document)
-	if err != nil {
-		return err
-	}
+func (p *Packer) sealDetail(row *Row) {
+	packed, used := p.packDetail(&row.Document)
 	short := p.names.abbreviate
 	row.names = used
 	row.short = [...]string{short(row.Source), short(row.Origin), short(row.Type), p.names.abbreviateLink(row.Link)}
@@ -56,26 +54,22 @@ func (p *Packer) SealDetail(row *Row) error {
 	} else if strings.HasPrefix(row.Origin, "cc_pair:") {
 		row.short[1] = row.Origin // documents are selected by how it begins
 	}
-	key, err := p.sealKey(row)
-	row.Detail = Seal(packed, key)
-	return err
+	row.Detail = Seal(packed, p.sealKey(row))
 }
 
 // packDetail returns what is stored beside columns and chunks, and the names in it.
-func (p *Packer) packDetail(document *index.Document) (packed []byte, used []*name, err error) {
+func (p *Packer) packDetail(document *index.Document) (packed []byte, used []*name) {
 	to := encoder{names: &p.names}
 	if wholeDetail(&to, document); len(to.used) == 0 {
 		to = encoder{}
 		wholeDetail(&to, document)
-		packed, err = p.Pack(to.data)
-		return packed, nil, err
+		return guard.Must(p.Pack(to.data)), nil
 	}
 	packed = appendLength([]byte{packedNames}, len(to.used))
 	for _, one := range to.used {
 		packed = appendLength(packed, int(one.number-firstName))
 	}
-	rest, err := p.Pack(to.data)
-	return append(packed, rest...), to.used, err
+	return append(packed, guard.Must(p.Pack(to.data))...), to.used
 }
 
 // wholeDetail writes the detail of a document.
@@ -90,25 +84,21 @@ func wholeDetail(to *encoder, document *index.Document) {
 	}
 }
 
-// namesIn returns the names of a packed detail, and the packed value behind. Errors: ErrPacked.
-func (p *Packer) namesIn(packed []byte) (found []*name, rest []byte, err error) {
+// namesIn returns the names of a packed detail, and the packed value behind. It aborts with ErrPacked.
+func (p *Packer) namesIn(packed []byte) (found []*name, rest []byte) {
 	if len(packed) == 0 || packed[0] != packedNames {
-		return nil, packed, nil
+		return nil, packed
 	}
 	from := decoder{data: packed[1:]}
 	n := from.length(0)
 	for found = make([]*name, 0, min(n, mostAhead)); len(found) < n; {
 		number, width := binary.Uvarint(from.data)
 		if !from.advance(width, number < endNames-firstName) {
-			return nil, nil, ErrPacked
+			guard.Abort(ErrPacked)
 		}
-		one, err := p.names.name(firstName + uint32(number))
-		if err != nil {
-			return nil, nil, err
-		}
-		found = append(found, one)
+		found = append(found, p.names.name(firstName+uint32(number)))
 	}
-	return found, from.data, nil
+	return found, from.data
 }
 
 // unpackDetail reads what packDetail wrote into a document; size is about what it takes in memory. Errors: ErrPacked.

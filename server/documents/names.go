@@ -71,8 +71,8 @@ func (n *names) of(text string) *name {
 	return n.byText[text]
 }
 
-// name returns the name with a number. Errors: ErrPacked if it is lost.
-func (n *names) name(number uint32) (*name, error) {
+// name returns the name with a number. It aborts with ErrPacked if it is lost.
+func (n *names) name(number uint32) *name {
 	known := func() *name {
 		n.mutex.RLock()
 		defer n.mutex.RUnlock()
@@ -80,15 +80,13 @@ func (n *names) name(number uint32) (*name, error) {
 	}
 	found := known()
 	if found == nil && n.load != nil {
-		if err := n.load(); err != nil {
-			return nil, err
-		}
+		guard.Check(n.load())
 		found = known()
 	}
 	if found == nil {
-		return nil, fmt.Errorf("%w: one of its names is lost", ErrPacked)
+		guard.Abort(fmt.Errorf("%w: one of its names is lost", ErrPacked))
 	}
-	return found, nil
+	return found
 }
 
 // abbreviate returns what a column has in the place of a text: "=" and its number, or the text, with another "=" before
@@ -123,26 +121,24 @@ func columns(text string, abbreviate func(string) string) []any {
 	return []any{text, short}
 }
 
-// expand undoes abbreviate and abbreviateLink. list is that of a name; empty: it is none.
-func (n *names) expand(column *string) (list string, err error) {
+// expand undoes abbreviate and abbreviateLink. list is that of a name; empty: it is none. It aborts with ErrPacked, and
+// leaves nothing, if the name is lost.
+func (n *names) expand(column *string) (list string) {
 	rest, ok := strings.CutPrefix(*column, inID)
 	if !ok {
-		return "", nil
+		return ""
 	}
 	digits, behind, _ := strings.Cut(rest, ":")
 	if number, err := strconv.ParseUint(digits, 10, 16); err == nil {
-		found, err := n.name(firstName + uint32(number))
-		if err != nil {
-			*column = ""
-			return "", err
-		}
+		*column = ""
+		found := n.name(firstName + uint32(number))
 		*column = found.text + behind
-		return found.list, nil
+		return found.list
 	}
 	if strings.HasPrefix(rest, inID) {
 		*column = rest
 	}
-	return "", nil
+	return ""
 }
 
 // prepareNames stores the names that changes have and that have no number.

@@ -91,10 +91,7 @@ func TestOptionalDetailsComeBack(t *testing.T) {
 	} {
 		document, got := plain, index.Document{ID: "a"}
 		change(&document)
-		detail, _, err := p.packDetail(&document)
-		if err != nil {
-			t.Fatal(err)
-		}
+		detail, _ := p.packDetail(&document)
 		if _, err := p.unpackDetail(detail, nil, &got); err != nil || !reflect.DeepEqual(Canonical(got), Canonical(document)) {
 			t.Errorf("%s: %+v (%v), want %+v", name, got, err, document)
 		}
@@ -109,10 +106,7 @@ func TestOptionalDetailsComeBack(t *testing.T) {
 func TestFieldsOfNewerVersions(t *testing.T) {
 	p := NewPacker(nil)
 	document, got := index.Document{ID: "a", Permalink: "https://wiki.example.com/a"}, index.Document{ID: "a"}
-	detail, _, err := p.packDetail(&document)
-	if err != nil {
-		t.Fatal(err)
-	}
+	detail, _ := p.packDetail(&document)
 	data, err := p.Unpack(detail)
 	if err != nil {
 		t.Fatal(err)
@@ -131,10 +125,7 @@ func FuzzUnpack(f *testing.F) {
 		Metadata: []index.Field{{Key: "team", Values: []string{"infra"}}}, Sets: []string{"handbook"}, Access: []string{"PUBLIC"},
 		Outline: []index.Heading{{Level: 1, Text: "Top"}}, Positions: []index.Position{{End: 5, FirstLine: 1, LastLine: 2}},
 		Chunks: []index.Chunk{{Text: strings.Repeat("long text ", 20), Headings: []string{"Top"}, Link: "#top"}, {}}}
-	detail, _, err := p.packDetail(&whole)
-	if err != nil {
-		f.Fatal(err)
-	}
+	detail, _ := p.packDetail(&whole)
 	groups := p.PackChunks(f.Context(), whole.Chunks)
 	f.Add(detail)
 	f.Add(groups[0].Body)

@@ -167,7 +167,7 @@ func (r *Reader) open(row *Row) {
 		r.completeOld(row)
 		return
 	}
-	if row.Lose(Damage(func() { guard.Check(r.Packer.unseal(row)) })); row.Damaged && row.Origin != row.short[1] {
+	if row.Lose(Damage(func() { r.Packer.unseal(row) })); row.Damaged && row.Origin != row.short[1] {
 		row.Origin = "" // the number may be that of another name
 	}
 }

@@ -65,8 +65,8 @@ func Damage(read func()) error {
 }
 
 // sealKey is the key of the seal of a row's detail: all other columns, and what the lists of its names begin with.
-// Errors: ErrPacked if one is lost.
-func (p *Packer) sealKey(row *Row) ([]byte, error) {
+// It aborts with ErrPacked if one is lost.
+func (p *Packer) sealKey(row *Row) []byte {
 	key, last := encoder{data: append(make([]byte, 0, 512), row.Hash...)}, ""
 	appendColumns(&key, &row.Document, row.ChunkCount)
 	list := func(list string) {
@@ -79,36 +79,22 @@ func (p *Packer) sealKey(row *Row) ([]byte, error) {
 		list(used.list)
 	}
 	for _, column := range row.short {
-		of, err := p.names.expand(&column)
-		if err != nil {
-			return nil, err
-		}
-		list(cmp.Or(of, last))
+		list(cmp.Or(p.names.expand(&column), last))
 	}
-	return key.data, nil
+	return key.data
 }
 
 // unseal checks the seal of a row that was read, and finds its names.
-func (p *Packer) unseal(row *Row) (err error) {
+func (p *Packer) unseal(row *Row) {
 	value := row.Detail
 	row.short, row.Detail = row.shared(), nil
 	for _, column := range [...]*string{&row.Source, &row.Origin, &row.Type, &row.Link} {
-		if _, err := p.names.expand(column); err != nil {
-			return err
-		}
+		p.names.expand(column)
 	}
-	var detail []byte
-	if row.names, detail, err = p.namesIn(value[sealBytes:]); err != nil {
-		return err
-	}
-	key, err := p.sealKey(row)
-	if err == nil {
-		_, err = Unseal(value, key)
-	}
-	if err == nil {
-		row.Detail = detail
-	}
-	return err
+	found, detail := p.namesIn(value[sealBytes:])
+	row.names = found
+	guard.Must(Unseal(value, p.sealKey(row)))
+	row.Detail = detail
 }
 
 // A group of chunks has a row of the table chunks. Its key is the number of the document's row, and behind it that of

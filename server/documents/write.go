@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"quarry/internal/guard"
 	"quarry/server/index"
 	"quarry/server/sqldb"
 )
@@ -90,7 +89,7 @@ func (r *Rows) put(tx *sqldb.Tx, i *Item) {
 		row.ChunkCount = i.Old.ChunkCount // the plan need not have read them
 	}
 	r.Documents, r.Chunks = r.Documents+1, r.Chunks+row.ChunkCount
-	guard.Check(r.Packer.SealDetail(&row))
+	r.Packer.sealDetail(&row)
 	r.puts = append(r.puts, row.Values())
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(row.Sets))) {
 		r.setRows = append(r.setRows, []any{i.Row, name})

@@ -68,19 +68,15 @@ type Index struct {
 var _ index.Index = (*Index)(nil)
 
 // Open opens or creates a library. Errors: those of sqlite.Open.
-func Open(ctx context.Context, options Options) (*Index, error) {
+func Open(ctx context.Context, options Options) (_ *Index, err error) {
+	defer guard.End(&err)
 	settings := databaseAt("")
 	if options.Dir != "" {
-		if err := refuseLoss(options.Dir); err != nil {
-			return nil, err
-		}
+		guard.Check(refuseLoss(options.Dir))
 		settings.ReadOnly = options.ReadOnly
 		settings.Path = filepath.Join(options.Dir, databaseName)
 	}
-	db, err := sqlite.Open(ctx, settings)
-	if err != nil {
-		return nil, err
-	}
+	db := guard.Must(sqlite.Open(ctx, settings))
 	x := &Index{Tables: documents.NewTables(options.Log, options.Now), db: db, source: options.source}
 	x.DB, x.Engine = db, x.apply
 	if x.vectorStore = &x.Tables; x.source != nil {

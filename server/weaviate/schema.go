@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"quarry/client/field"
+	"quarry/internal/guard"
 	"quarry/server/documents"
 	"quarry/server/index"
 )
@@ -195,26 +196,19 @@ func Name(ctx context.Context, store *documents.Store, tenant string) (string, e
 }
 
 // Remove deletes libraries, by Name, in all collections of a cluster. It is no error if there are none.
-func Remove(ctx context.Context, cluster Cluster, names []string) error {
-	c, err := newClient(cluster)
-	if err != nil {
-		return err
-	}
+func Remove(ctx context.Context, cluster Cluster, names []string) (err error) {
+	defer guard.End(&err)
+	c := guard.Must(newClient(cluster))
 	defer c.close()
 	var schema struct {
 		Classes []struct {
 			Name string `json:"class"`
 		} `json:"classes"`
 	}
-	if err := c.rest(ctx, http.MethodGet, "/v1/schema", nil, &schema); err != nil {
-		return explain(ctx, "read the schema of Weaviate", err)
-	}
+	guard.Check(explain(ctx, "read the schema of Weaviate", c.rest(ctx, http.MethodGet, "/v1/schema", nil, &schema)))
 	for _, class := range schema.Classes {
-		if !strings.HasPrefix(class.Name, classPrefix) {
-			continue
-		}
-		if err := c.removeTenant(ctx, class.Name, names...); err != nil {
-			return err
+		if strings.HasPrefix(class.Name, classPrefix) {
+			guard.Check(c.removeTenant(ctx, class.Name, names...))
 		}
 	}
 	return nil
