@@ -68,7 +68,7 @@ func (r *Rows) Add(tx *sqldb.Tx, i *Item) {
 		}
 	}
 	if i.Put != nil {
-		r.put(tx, i)
+		r.put(i)
 	}
 	switch {
 	case i.Hashed == nil:
@@ -82,7 +82,7 @@ func (r *Rows) Add(tx *sqldb.Tx, i *Item) {
 	}
 }
 
-func (r *Rows) put(tx *sqldb.Tx, i *Item) {
+func (r *Rows) put(i *Item) {
 	row := Row{Stored: index.Stored{Document: *i.Put, ChunkCount: len(i.Put.Chunks)}, Number: i.Row,
 		Hash: i.storedHash()}
 	if i.Patches != nil {
