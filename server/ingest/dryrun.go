@@ -32,6 +32,7 @@ func (d *dryIndex) of(kind string) *wire.LibraryEvent {
 
 // Write counts a batch by document type.
 func (d *dryIndex) Write(ctx context.Context, batch index.Batch) (total index.Written, err error) {
+	defer guard.End(&err)
 	owned := map[string]string{}
 	batches := map[string]*index.Batch{}
 	of := func(kind string) *index.Batch {

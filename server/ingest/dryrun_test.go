@@ -1,7 +1,10 @@
 package ingest
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -116,5 +119,20 @@ func TestDryRunsCountWhatHappens(t *testing.T) {
 				t.Fatalf("seed %d, step %d: left out %+v, in the status %+v, want %+v", seed, n, got.LeftOut, status.LeftOut, want)
 			}
 		}
+	}
+}
+
+// closed is a snapshot that cannot be read any more.
+type closed struct{ index.Snapshot }
+
+func (closed) Documents(context.Context, []string, index.Access) ([]index.Stored, error) {
+	return nil, fs.ErrClosed
+}
+
+// TestDryRunFails: like other indexes, that of a dry run returns its error, which the run begins with what it did.
+func TestDryRunFails(t *testing.T) {
+	dry := &dryIndex{newMemoryIndex(t), closed{}, map[string]string{}, map[string]*wire.LibraryEvent{}}
+	if _, err := dry.Write(t.Context(), index.Batch{Delete: []string{"a"}}); !errors.Is(err, fs.ErrClosed) {
+		t.Errorf("it ended with %v", err)
 	}
 }
