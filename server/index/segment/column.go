@@ -110,34 +110,24 @@ func (l *line) value(i int, stored uint64) uint64 {
 func (r *Reader) column(id section, count int) Column {
 	e := r.footer.extents[id]
 	data := r.bytes(e.offset, e.length)
-	if len(data) < columnHeader {
-		panic(r.damaged("a column is too short"))
-	}
+	r.require(len(data) >= columnHeader, "a column is too short")
 	c := Column{width: int(data[0]), data: data[columnHeader:]}
 	n := binary.LittleEndian.Uint64(data[8:])
 	if s := shape(data[1]); s != shapePlain {
-		if s != shapeOf(id) || len(data) < shapedColumnHeader {
-			panic(r.damaged("a column has an unknown shape"))
-		}
+		r.require(s == shapeOf(id) && len(data) >= shapedColumnHeader, "a column has an unknown shape")
 		c.line = &line{s, binary.LittleEndian.Uint64(c.data), binary.LittleEndian.Uint64(c.data[8:])}
 		c.data = data[shapedColumnHeader:]
 	}
 	switch c.width {
 	case 0:
-		if n > 1<<32 {
-			panic(r.damaged("a column is too long"))
-		}
+		r.require(n <= 1<<32, "a column is too long")
 	case 1, 2, 4, 8:
-		if n > uint64(len(c.data)/c.width) {
-			panic(r.damaged("a column is cut off"))
-		}
+		r.require(n <= uint64(len(c.data)/c.width), "a column is cut off")
 	default:
-		panic(r.damaged("a column has an unknown width"))
+		r.require(false, "a column has an unknown width")
 	}
 	c.count = int(n)
-	if count >= 0 && c.count != count {
-		panic(r.damaged("a column has a wrong length"))
-	}
+	r.require(count < 0 || c.count == count, "a column has a wrong length")
 	return c
 }
 

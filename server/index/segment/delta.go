@@ -111,15 +111,11 @@ func appendCounts[T any](out []byte, counts map[string]T, numbers func(T) []int6
 func (d *Delta) UnmarshalBinary(data []byte) error {
 	in := &Reader{name: "deleted statistics"} // what errors are about
 	return in.protect(func() {
-		if len(data) == 0 || data[0] != deltaVersion {
-			panic(in.damaged("unknown version"))
-		}
+		in.require(len(data) > 0 && data[0] == deltaVersion, "unknown version")
 		data = data[1:]
 		number := func() (n int64) {
 			v, rest := uvarint(in, data)
-			if v > 1<<62 {
-				panic(in.damaged("a number is too large"))
-			}
+			in.require(v <= 1<<62, "a number is too large")
 			data = rest
 			return int64(v)
 		}
@@ -138,9 +134,7 @@ func (d *Delta) UnmarshalBinary(data []byte) error {
 		}
 		counts(func(term string) { read.Terms[term] = TermCounts{number(), number(), number()} })
 		counts(func(surface string) { read.Surfaces[surface] = number() })
-		if len(data) > 0 {
-			panic(in.damaged("unexpected data at the end"))
-		}
+		in.require(len(data) == 0, "unexpected data at the end")
 		*d = read
 	})
 }

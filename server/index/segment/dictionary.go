@@ -88,14 +88,10 @@ type dictionary struct {
 
 func (r *Reader) dictionary(id section) dictionary {
 	e := r.footer.extents[id]
-	if e.length < 4 {
-		panic(r.damaged("a dictionary is too short"))
-	}
+	r.require(e.length >= 4, "a dictionary is too short")
 	count := int(binary.LittleEndian.Uint32(r.bytes(e.offset+e.length-4, 4)))
 	blocks := (count + dictionaryBlock - 1) / dictionaryBlock
-	if blocks > (e.length-4)/4 {
-		panic(r.damaged("a dictionary is cut off"))
-	}
+	r.require(blocks <= (e.length-4)/4, "a dictionary is cut off")
 	return dictionary{r: r, extent: e, count: count, blocks: blocks, ends: e.length - 4 - 4*blocks,
 		halves: r.footer.format >= formatPatched, starts: make([]atomic.Uint64, blocks)}
 }
@@ -158,9 +154,7 @@ func (e *entries) step() bool {
 		return false
 	}
 	if e.first = len(e.rest) == 0; e.first {
-		if e.block >= e.d.blocks {
-			panic(e.d.r.damaged("a dictionary ends early"))
-		}
+		e.d.r.require(e.block < e.d.blocks, "a dictionary ends early")
 		e.rest = e.d.block(e.block)
 		e.block++
 	}
@@ -204,9 +198,7 @@ func (d *dictionary) entry(data []byte, length int) (at entry) {
 	at.shared, at.key = int(shared), len(data)-len(rest)
 	at.keyEnd = at.key + int(added)
 	size, rest := uvarint(d.r, rest[added:])
-	if size > uint64(len(rest)) {
-		panic(d.r.damaged("a dictionary's value is too long"))
-	}
+	d.r.require(size <= uint64(len(rest)), "a dictionary's value is too long")
 	at.value = len(data) - len(rest)
 	at.end = at.value + int(size)
 	return at
@@ -360,8 +352,6 @@ func uvarint(r *Reader, data []byte) (uint64, []byte) {
 		return uint64(data[0]), data[1:]
 	}
 	v, n := binary.Uvarint(data)
-	if n <= 0 {
-		panic(r.damaged("a number is cut off"))
-	}
+	r.require(n > 0, "a number is cut off")
 	return v, data[n:]
 }

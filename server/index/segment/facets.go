@@ -48,15 +48,11 @@ func (v FacetValue) encode() string {
 }
 
 func decodeValue(r *Reader, key []byte) (v FacetValue) {
-	if len(key) == 0 {
-		panic(r.damaged("a facet value is empty"))
-	}
+	r.require(len(key) > 0, "a facet value is empty")
 	v.Field, key = FacetField(key[0]), key[1:]
 	if v.Value = string(key); v.Field == FacetOf(field.Tag) {
 		length, rest := uvarint(r, key)
-		if length > uint64(len(rest)) {
-			panic(r.damaged("a tag is cut off"))
-		}
+		r.require(length <= uint64(len(rest)), "a tag is cut off")
 		v.Value = field.Pair(string(rest[:length]), string(rest[length:]))
 	}
 	return v

@@ -31,15 +31,12 @@ func (t *Term) loadForms(b *Block) {
 	for i := range b.N {
 		all += t.frequency(b, i)
 	}
-	if all > math.MaxInt32 {
-		panic(t.r.damaged("a term occurs too often"))
-	}
+	t.r.require(all <= math.MaxInt32, "a term occurs too often")
 	in := t.gaps(b)
 	in.skip(b.N, all)
 	data := in.data[packedSize(in.at, 1):]
-	if b.formWidth, b.forms = int(data[0]), data[1:]; b.formWidth > 32 {
-		panic(t.r.damaged("the forms of a term have a wrong width"))
-	}
+	b.formWidth, b.forms = int(data[0]), data[1:]
+	t.r.require(b.formWidth <= 32, "the forms of a term have a wrong width")
 }
 
 // hasForm reports whether the surface with a form stands in posting i of b.

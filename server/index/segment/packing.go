@@ -114,9 +114,7 @@ func patchedWidth(values []uint32) int {
 // unpackPatched reads a block of values with a head from src, and returns what follows them.
 func (t *Term) unpackPatched(dst *[BlockSize]uint32, src []byte, head byte) []byte {
 	width := int(head & widthBits)
-	if width > 32 {
-		panic(t.r.damaged("a block of postings has a wrong width"))
-	}
+	t.r.require(width <= 32, "a block of postings has a wrong width")
 	if width == 0 && head&lessOne == 0 {
 		*dst = [BlockSize]uint32{}
 	} else {

@@ -44,9 +44,7 @@ func Open(name string, data []byte) (*Reader, error) {
 		r.version = int(binary.LittleEndian.Uint32(data[12:]))
 		r.blocks = NewBlocks(name, data, r.footer.content, r.footer.checksums)
 		stats := r.footer.stats
-		if stats.Documents > math.MaxInt32 || stats.Chunks > math.MaxInt32 {
-			panic(r.damaged("it has too many documents"))
-		}
+		r.require(stats.Documents <= math.MaxInt32 && stats.Chunks <= math.MaxInt32, "it has too many documents")
 		r.documents = r.dictionary(sectionDocuments)
 		r.values = r.dictionary(sectionValues)
 		r.filters = r.dictionary(sectionFilters)
@@ -61,9 +59,7 @@ func Open(name string, data []byte) (*Reader, error) {
 		default:
 			r.surfaces = r.dictionary(sectionSurfaces)
 		}
-		if r.documents.count != int(stats.Documents) {
-			panic(r.damaged("the number of documents is wrong"))
-		}
+		r.require(r.documents.count == int(stats.Documents), "the number of documents is wrong")
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open segment: %w", err)
@@ -98,6 +94,14 @@ func (r *Reader) Verify() error {
 }
 
 func (r *Reader) damaged(what string) *damage { return &damage{r.name, what} }
+
+// require panics with what is damaged unless that holds. Conditions of several parts that are checked often stand in an
+// if instead, which takes fewer instructions.
+func (r *Reader) require(holds bool, what string) {
+	if !holds {
+		panic(&damage{r.name, what})
+	}
+}
 
 // bytes returns part of the file, checking the blocks that it touches for the first time.
 func (r *Reader) bytes(offset, length int) []byte { return r.blocks.Bytes(offset, length) }
@@ -265,9 +269,7 @@ func (r *Reader) TitleSize(ordinal int) int {
 func (r *Reader) Title(ordinal int) string {
 	ends := r.loaded()[sectionTitleEnds]
 	from, to := ends.At(ordinal), ends.At(ordinal+1)
-	if from > to {
-		panic(r.damaged("titles are out of order"))
-	}
+	r.require(from <= to, "titles are out of order")
 	return string(r.part(sectionTitles, from, to-from)[:to-from])
 }
 

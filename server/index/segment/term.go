@@ -152,9 +152,7 @@ func (t *Term) loadFull(i int, next uint32, b *Block) {
 	b.positions = t.positions[binary.LittleEndian.Uint32(entry[8:]):]
 	heads := data[:t.heads]
 	b.firstWidth, b.positionWidth = int(heads[4]), int(heads[t.heads-1])
-	if b.firstWidth > 32 || b.positionWidth > 32 {
-		panic(t.r.damaged("the positions of a term have a wrong width"))
-	}
+	t.r.require(b.firstWidth <= 32 && b.positionWidth <= 32, "the positions of a term have a wrong width")
 	b.N = BlockSize
 	data = t.unpackGaps(&b.Chunks, data[t.heads:], heads[0], next)
 	data = t.unpackPatched(&b.Body, data, heads[1])
@@ -210,9 +208,8 @@ func (t *Term) loadTail(next uint32, b *Block) {
 		all += body + headings + titles
 	}
 	if t.entrySize == blockEntrySize && all >= packedTail {
-		if b.positionWidth = int(b.positions[0]); b.positionWidth > 32 {
-			panic(t.r.damaged("the positions of a term have a wrong width"))
-		}
+		b.positionWidth = int(b.positions[0])
+		t.r.require(b.positionWidth <= 32, "the positions of a term have a wrong width")
 		b.firstWidth = b.positionWidth
 		b.positions = b.positions[1:]
 	}
@@ -306,9 +303,7 @@ func (b *Block) seek(i int) {
 // Positions appends the positions of posting i of b, ascending. It is quick for one posting after another.
 func (t *Term) Positions(b *Block, i int, dst []uint32) []uint32 {
 	b.seek(i)
-	if b.skipped > 3*maxFrequency*BlockSize {
-		panic(t.r.damaged("a term occurs too often"))
-	}
+	t.r.require(b.skipped <= 3*maxFrequency*BlockSize, "a term occurs too often")
 	in := t.gaps(b)
 	in.skip(b.passed, b.skipped)
 	return in.appendTo(dst, t.frequency(b, i))
@@ -317,9 +312,7 @@ func (t *Term) Positions(b *Block, i int, dst []uint32) []uint32 {
 // frequency is that of a posting of a block, checked.
 func (t *Term) frequency(b *Block, i int) int {
 	n := b.frequency(i)
-	if n > 3*maxFrequency {
-		panic(t.r.damaged("a term occurs too often"))
-	}
+	t.r.require(n <= 3*maxFrequency, "a term occurs too often")
 	return n
 }
 
