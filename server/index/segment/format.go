@@ -183,54 +183,39 @@ type footer struct {
 }
 
 // readFooter checks and reads the footer of a file.
-func readFooter(data []byte) (f footer, err error) {
-	if len(data) < headerSize+trailerSize {
-		return f, errors.New("the file is too short")
-	}
+func (r *Reader) readFooter(data []byte) {
+	f := &r.footer
+	r.require(len(data) >= headerSize+trailerSize, "the file is too short")
 	trailer := data[len(data)-trailerSize:]
-	if string(data[:len(magic)]) != magic || string(trailer[8:]) != magic {
-		return f, errors.New("it is cut off or not a segment")
-	}
-	if f.format = binary.LittleEndian.Uint32(data[8:]); f.format < formatFirst || f.format > FormatVersion {
-		return f, fmt.Errorf("unknown format version %d", f.format)
-	}
+	r.require(string(data[:len(magic)]) == magic && string(trailer[8:]) == magic, "it is cut off or not a segment")
+	f.format = binary.LittleEndian.Uint32(data[8:])
+	r.require(f.format >= formatFirst && f.format <= FormatVersion, fmt.Sprintf("unknown format version %d", f.format))
 	length := int(binary.LittleEndian.Uint32(trailer))
-	if length < (statsSlots+2)*8 || length > maxFooterBytes || length > len(data)-headerSize-trailerSize {
-		return f, errors.New("the footer's length is wrong")
-	}
+	r.require(length >= (statsSlots+2)*8 && length <= min(maxFooterBytes, len(data)-headerSize-trailerSize),
+		"the footer's length is wrong")
 	start := len(data) - trailerSize - length
 	raw, numbers := data[start:start+length], make([]uint64, length/8)
-	if Checksum(raw) != binary.LittleEndian.Uint32(trailer[4:]) {
-		return f, errors.New("the footer's checksum is wrong")
-	}
-	if _, err := binary.Decode(raw, binary.LittleEndian, numbers); err != nil {
-		return f, err
-	}
+	r.require(Checksum(raw) == binary.LittleEndian.Uint32(trailer[4:]), "the footer's checksum is wrong")
+	_, _ = binary.Decode(raw, binary.LittleEndian, numbers) // it has as many
 	for i, field := range f.stats.fields() {
-		if *field = int64(numbers[i]); *field < 0 {
-			return f, errors.New("a statistic is negative")
-		}
+		*field = int64(numbers[i])
+		r.require(*field >= 0, "a statistic is negative")
 	}
-	if numbers[statsSlots] > uint64(start) {
-		return f, errors.New("the content's length is wrong")
-	}
+	r.require(numbers[statsSlots] <= uint64(start), "the content's length is wrong")
 	f.content = int(numbers[statsSlots])
 	f.checksums = data[f.content:start]
-	if len(f.checksums) != ChecksumBytes(f.content) ||
-		uint64(Checksum(f.checksums)) != numbers[statsSlots+1] {
-		return f, errors.New("the checksums are damaged")
-	}
-	return f, f.readTable(numbers[statsSlots+2:])
+	r.require(len(f.checksums) == ChecksumBytes(f.content) &&
+		uint64(Checksum(f.checksums)) == numbers[statsSlots+1], "the checksums are damaged")
+	r.readTable(numbers[statsSlots+2:])
 }
 
 // readTable reads the table of sections. Sections that this version does not know are passed over.
-func (f *footer) readTable(table []uint64) error {
-	seen := 0
+func (r *Reader) readTable(table []uint64) {
+	f, seen := &r.footer, 0
 	for ; len(table) >= 3; table = table[3:] {
 		id, offset, length := table[0], table[1], table[2]
-		if offset > uint64(f.content) || length > uint64(f.content)-offset {
-			return fmt.Errorf("section %d is outside of the file", id)
-		}
+		r.require(offset <= uint64(f.content) && length <= uint64(f.content)-offset,
+			fmt.Sprintf("section %d is outside of the file", id))
 		if id >= 1 && id < uint64(sectionLast) {
 			f.extents[id] = extent{int(offset), int(length)}
 		}
@@ -238,10 +223,7 @@ func (f *footer) readTable(table []uint64) error {
 			seen++
 		}
 	}
-	if seen < int(sectionSurfaces) {
-		return errors.New("a section is missing")
-	}
-	return nil
+	r.require(seen >= int(sectionSurfaces), "a section is missing")
 }
 
 // Blocks is a file whose content is followed by the CRC-32C of every 64 KB of it. A block is checked when it is first

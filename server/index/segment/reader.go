@@ -37,10 +37,7 @@ func Open(name string, data []byte) (*Reader, error) {
 	r := &Reader{name: name, data: data}
 	r.loaded = sync.OnceValue(r.load)
 	err := r.protect(func() {
-		var err error
-		if r.footer, err = readFooter(data); err != nil {
-			panic(r.damaged(err.Error()))
-		}
+		r.readFooter(data)
 		r.version = int(binary.LittleEndian.Uint32(data[12:]))
 		r.blocks = NewBlocks(name, data, r.footer.content, r.footer.checksums)
 		stats := r.footer.stats

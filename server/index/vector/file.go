@@ -19,12 +19,10 @@ package vector
 import (
 	"database/sql/driver"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
 	"sync"
 
-	"quarry/internal/guard"
 	"quarry/server/index/segment"
 )
 
@@ -91,57 +89,44 @@ type columns struct {
 // Open reads the footer of a file. data, which may be mapped, must stay as it is as long as the File is used. name is
 // what errors call the file. Errors wrap segment.ErrDamaged.
 func Open(name string, data []byte) (*File, error) {
-	var f *File
-	err := segment.Protect(func() string { return name }, func() {
-		var err error
-		if f, err = open(name, data); err != nil {
-			guard.Abort(segment.Damage(name, err.Error()))
-		}
-	})
-	if err != nil {
+	f := &File{name: name, exact: work()}
+	f.loaded = sync.OnceValue(f.load)
+	if err := segment.Protect(f.Name, func() { f.open(data) }); err != nil {
 		return nil, fmt.Errorf("open vectors: %w", err)
 	}
 	return f, nil
 }
 
-func open(name string, data []byte) (*File, error) {
-	if len(data) < headerSize+footerSize {
-		return nil, errors.New("the file is too short")
+// require panics with what is damaged unless that holds.
+func (f *File) require(holds bool, what string) {
+	if !holds {
+		panic(segment.Damage(f.name, what))
 	}
+}
+
+func (f *File) open(data []byte) {
+	f.require(len(data) >= headerSize+footerSize, "the file is too short")
 	footer := data[len(data)-footerSize:]
-	if string(data[:len(magic)]) != magic || string(footer[footerSize-len(magic):]) != magic {
-		return nil, errors.New("it is cut off or not a file of vectors")
-	}
+	f.require(string(data[:len(magic)]) == magic && string(footer[footerSize-len(magic):]) == magic,
+		"it is cut off or not a file of vectors")
 	version := binary.LittleEndian.Uint32(data[8:])
-	if version == 0 || version > FormatVersion {
-		return nil, fmt.Errorf("unknown format version %d", version)
-	}
-	if segment.Checksum(footer[:28]) != binary.LittleEndian.Uint32(footer[28:]) {
-		return nil, errors.New("the footer's checksum is wrong")
-	}
+	f.require(version >= 1 && version <= FormatVersion, fmt.Sprintf("unknown format version %d", version))
+	f.require(segment.Checksum(footer[:28]) == binary.LittleEndian.Uint32(footer[28:]),
+		"the footer's checksum is wrong")
+	const outside = "a number is out of range"
 	dimensions := binary.LittleEndian.Uint32(data[12:])
+	f.require(dimensions >= 1 && dimensions <= MaxDimensions, outside)
 	var numbers [3]int
 	for i := range numbers {
 		number := binary.LittleEndian.Uint64(footer[8*i:])
-		if number > math.MaxInt32 {
-			return nil, errors.New("a number is out of range")
-		}
+		f.require(number <= math.MaxInt32, outside)
 		numbers[i] = int(number)
 	}
-	if dimensions == 0 || dimensions > MaxDimensions {
-		return nil, errors.New("a number is out of range")
-	}
-	f := &File{layout: layoutOf(version, int(dimensions), numbers[0]), name: name, missing: numbers[1],
-		depth: numbers[2], exact: work()}
-	if len(data) != f.content+segment.ChecksumBytes(f.content)+footerSize {
-		return nil, errors.New("its length is wrong")
-	}
+	f.layout, f.missing, f.depth = layoutOf(version, int(dimensions), numbers[0]), numbers[1], numbers[2]
+	f.require(len(data) == f.content+segment.ChecksumBytes(f.content)+footerSize, "its length is wrong")
 	sums := data[f.content : len(data)-footerSize]
-	if segment.Checksum(sums) != binary.LittleEndian.Uint32(footer[24:]) {
-		return nil, errors.New("the checksums are damaged")
-	}
-	f.blocks, f.loaded = segment.NewBlocks(name, data, f.content, sums), sync.OnceValue(f.load)
-	return f, nil
+	f.require(segment.Checksum(sums) == binary.LittleEndian.Uint32(footer[24:]), "the checksums are damaged")
+	f.blocks = segment.NewBlocks(f.name, data, f.content, sums)
 }
 
 // Name returns the name passed to Open.
@@ -178,9 +163,7 @@ func (f *File) load() *columns {
 	c := &columns{f.floats(f.mean, f.dimensions), make([]uint32, f.count), f.floats(f.scales, f.count)}
 	_, _ = binary.Decode(f.blocks.Bytes(f.chunks, 4*f.count), binary.LittleEndian, c.chunks) // the length is right
 	for i := 1; i < f.count; i++ {
-		if c.chunks[i] <= c.chunks[i-1] {
-			panic(segment.Damage(f.name, "its chunks do not ascend"))
-		}
+		f.require(c.chunks[i] > c.chunks[i-1], "its chunks do not ascend")
 	}
 	return c
 }
