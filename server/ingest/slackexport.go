@@ -21,7 +21,7 @@ func isSlackExport(l layout) bool { return slack.IsExport(l, l.entries) }
 func readSlackExport(c *collector) {
 	export := slack.OpenExport(c.content, c.names)
 	export.LeaveOut = c.leaveOut
-	for conversation, err := range export.Conversations(c.names) {
+	export.Conversations(c.names, func(conversation slack.Conversation, err error) {
 		if err != nil {
 			c.problem(0, err)
 		}
@@ -31,7 +31,7 @@ func readSlackExport(c *collector) {
 			c.addConversation(conversation)
 		}
 		c.check()
-	}
+	})
 }
 
 // addConversation adds the document of a conversation. Its passages link to the message with which they begin.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
-	"iter"
 	"maps"
 	"net/url"
 	"path"
@@ -276,32 +275,25 @@ func (e *Export) channel(folder string) *Channel {
 	return &Channel{ID: plain(folder), Name: "#" + plain(folder), Private: true, folder: folder}
 }
 
-// Conversations yields the conversations of the named files, which InExport accepts, channel by channel, and what
+// Conversations passes on the conversations of the named files, which InExport accepts, channel by channel, and what
 // cannot be read.
-func (e *Export) Conversations(names []string) iter.Seq2[Conversation, error] {
-	days := slices.DeleteFunc(slices.Sorted(slices.Values(names)),
+func (e *Export) Conversations(names []string, pass func(Conversation, error)) {
+	for _, err := range e.problems {
+		pass(Conversation{}, err)
+	}
+	rest := slices.DeleteFunc(slices.Sorted(slices.Values(names)),
 		func(name string) bool { return path.Dir(name) == "." })
-	return func(yield func(Conversation, error) bool) {
-		for _, err := range e.problems {
-			if !yield(Conversation{}, err) {
-				return
-			}
+	for len(rest) > 0 {
+		folder, n := path.Dir(rest[0]), 1
+		for n < len(rest) && path.Dir(rest[n]) == folder {
+			n++
 		}
-		for rest := days; len(rest) > 0; {
-			folder, n := path.Dir(rest[0]), 1
-			for n < len(rest) && path.Dir(rest[n]) == folder {
-				n++
-			}
-			r := channelReader{export: e, channel: e.channel(folder), threads: map[string]*Conversation{}, yield: yield}
-			for _, name := range rest[:n] {
-				if !r.day(name) {
-					return
-				}
-			}
-			if rest = rest[n:]; !r.flush() {
-				return
-			}
+		r := channelReader{export: e, channel: e.channel(folder), threads: map[string]*Conversation{}, pass: pass}
+		for _, name := range rest[:n] {
+			r.day(name)
 		}
+		rest = rest[n:]
+		r.flush()
 	}
 }
 
@@ -311,7 +303,7 @@ type channelReader struct {
 	channel *Channel
 	threads map[string]*Conversation // by the timestamp of their first message
 	held    int                      // bytes of their messages
-	yield   func(Conversation, error) bool
+	pass    func(Conversation, error)
 }
 
 type exportMessage struct {
@@ -339,9 +331,8 @@ type exportFile struct {
 	Permalink string `json:"permalink"`
 }
 
-// day reads the messages of a day: those of threads are held until the channel's end. It returns false if nothing more
-// is wanted.
-func (r *channelReader) day(name string) bool {
+// day reads the messages of a day: those of threads are held until the channel's end.
+func (r *channelReader) day(name string) {
 	date := strings.TrimSuffix(path.Base(name), ".json")
 	outside := Conversation{ID: date, Channel: r.channel, File: name}
 	undated := 0
@@ -363,14 +354,15 @@ func (r *channelReader) day(name string) bool {
 			r.held += len(message.Text)
 		}
 	})
-	if err != nil && !r.yield(Conversation{}, err) {
-		return false
+	if err != nil {
+		r.pass(Conversation{}, err)
 	}
-	if undated > 0 &&
-		!r.yield(Conversation{}, fmt.Errorf("%s: %s without a valid time", name, text.Count(undated, "message"))) {
-		return false
+	if undated > 0 {
+		r.pass(Conversation{}, fmt.Errorf("%s: %s without a valid time", name, text.Count(undated, "message")))
 	}
-	return r.emit(outside) && (r.held <= maxHeld || r.flush())
+	if r.emit(outside); r.held > maxHeld {
+		r.flush()
+	}
 }
 
 // isNotice reports whether an entry is not a message of a person or a program.
@@ -422,7 +414,7 @@ func (e *Export) permalink(channel *Channel, m exportMessage) string {
 }
 
 // emit passes a conversation on, in parts if it is long.
-func (r *channelReader) emit(c Conversation) bool {
+func (r *channelReader) emit(c Conversation) {
 	slices.SortStableFunc(c.Messages, func(a, b Message) int { return a.At.Compare(b.At) })
 	for start := 0; start < len(c.Messages); {
 		end, size := start, 0
@@ -440,12 +432,9 @@ func (r *channelReader) emit(c Conversation) bool {
 		} else {
 			part.Title += daysOf(part.Messages)
 		}
-		if !r.yield(part, nil) {
-			return false
-		}
+		r.pass(part, nil)
 		start = end
 	}
-	return true
 }
 
 // daysOf returns the days of messages in UTC, as their times are shown: the days of an export's files are in another
@@ -469,15 +458,12 @@ func (e *Export) summaryOf(said string, author Person) string {
 }
 
 // flush passes on the threads.
-func (r *channelReader) flush() bool {
+func (r *channelReader) flush() {
 	for _, start := range slices.Sorted(maps.Keys(r.threads)) {
-		if !r.emit(*r.threads[start]) {
-			return false
-		}
+		r.emit(*r.threads[start])
 	}
 	clear(r.threads)
 	r.held = 0
-	return true
 }
 
 // text returns a message as Markdown.

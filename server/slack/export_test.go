@@ -95,11 +95,11 @@ func read(t *testing.T, day, users string, use func(Conversation)) {
 	t.Helper()
 	files := map[string]string{"users.json": users, "channels.json": `[{"id":"C1","name":"general"}]`, "general/2024-03-01.json": day}
 	e := OpenExport(func(name string) ([]byte, error) { return []byte(files[name]), nil }, []string{"channels.json", "general/2024-03-01.json"})
-	for c, err := range e.Conversations([]string{"general/2024-03-01.json"}) {
+	e.Conversations([]string{"general/2024-03-01.json"}, func(c Conversation, err error) {
 		if err == nil {
 			use(c)
 		}
-	}
+	})
 }
 
 // TestPeopleOfOtherWorkspaces names people who are in no list by what their messages, and those of others, say of them.
@@ -114,16 +114,16 @@ func TestPeopleOfOtherWorkspaces(t *testing.T) {
 	names := slices.Sorted(maps.Keys(files))
 	e := OpenExport(func(name string) ([]byte, error) { return []byte(files[name]), nil }, names)
 	said, problems := "", ""
-	for c, err := range e.Conversations([]string{"general/2024-03-01.json", "D7/2024-03-01.json"}) {
+	e.Conversations([]string{"general/2024-03-01.json", "D7/2024-03-01.json"}, func(c Conversation, err error) {
 		if err != nil {
 			problems += err.Error() + "\n"
-			continue
+			return
 		}
 		said += c.Title + "\n"
 		for _, m := range c.Messages {
 			said += m.Author.Name + ": " + m.Text + "\n"
 		}
-	}
+	})
 	for _, want := range []string{"@Cleo Vance and @Dee Shared, with @Bo Org, in #ops", "Messages of Ana Ortiz, Cleo Vance", "Cleo Vance: hello", "Dee Shared\n\nof another"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("%q is not in\n%s", want, said)
