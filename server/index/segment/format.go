@@ -189,7 +189,9 @@ func (r *Reader) readFooter(data []byte) {
 	trailer := data[len(data)-trailerSize:]
 	r.require(string(data[:len(magic)]) == magic && string(trailer[8:]) == magic, "it is cut off or not a segment")
 	f.format = binary.LittleEndian.Uint32(data[8:])
-	r.require(f.format >= formatFirst && f.format <= FormatVersion, fmt.Sprintf("unknown format version %d", f.format))
+	if f.format < formatFirst || f.format > FormatVersion {
+		panic(r.damaged(fmt.Sprintf("unknown format version %d", f.format)))
+	}
 	length := int(binary.LittleEndian.Uint32(trailer))
 	r.require(length >= (statsSlots+2)*8 && length <= min(maxFooterBytes, len(data)-headerSize-trailerSize),
 		"the footer's length is wrong")
@@ -214,8 +216,9 @@ func (r *Reader) readTable(table []uint64) {
 	f, seen := &r.footer, 0
 	for ; len(table) >= 3; table = table[3:] {
 		id, offset, length := table[0], table[1], table[2]
-		r.require(offset <= uint64(f.content) && length <= uint64(f.content)-offset,
-			fmt.Sprintf("section %d is outside of the file", id))
+		if offset > uint64(f.content) || length > uint64(f.content)-offset {
+			panic(r.damaged(fmt.Sprintf("section %d is outside of the file", id)))
+		}
 		if id >= 1 && id < uint64(sectionLast) {
 			f.extents[id] = extent{int(offset), int(length)}
 		}

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/RoaringBitmap/roaring/v2"
+
+	"quarry/server/index"
 )
 
 // olderFormat is a segment that an older version wrote, of world(5, 250).
@@ -168,5 +170,16 @@ func TestBlocksOfNumbers(t *testing.T) {
 		}
 		padded[random.IntN(len(padded))] ^= byte(1 + random.IntN(255))
 		_ = term.r.protect(func() { term.unpackPatched(&got, padded, byte(random.Uint32())) })
+	}
+}
+
+// TestOpenAllocatesLittle: a search of documents elsewhere opens a segment for each that it reads.
+func TestOpenAllocatesLittle(t *testing.T) {
+	data, err := Of(&index.Document{ID: "a", Chunks: []index.Chunk{{Text: "some words"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := testing.AllocsPerRun(10, func() { _, err = Open("a", data) }); n > 15 || err != nil {
+		t.Errorf("%v allocations, %v", n, err)
 	}
 }
