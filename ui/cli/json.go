@@ -58,8 +58,9 @@ func objectOf(value any) object {
 }
 
 // MarshalJSON writes the fields in order.
-func (o object) MarshalJSON() ([]byte, error) {
-	written := []byte{'{'}
+func (o object) MarshalJSON() (written []byte, err error) {
+	defer guard.End(&err)
+	written = []byte{'{'}
 	for _, f := range o {
 		if f.leftOut {
 			continue

@@ -61,6 +61,11 @@ func (m *matched) Count(ctx context.Context) (index.Counts, error) {
 
 func (m *matched) count(r *run) index.Counts {
 	var mutex sync.Mutex
+	add := func(counts func()) { // which may read a segment that is broken
+		mutex.Lock()
+		defer mutex.Unlock()
+		counts()
+	}
 	t, documents := r.tally(), 0
 	var named *tally
 	if len(m.filter.Documents) > 0 {
@@ -78,10 +83,10 @@ func (m *matched) count(r *run) index.Counts {
 			counter.add(int(d), matches.fails[i])
 		}
 		counter.passing(matches.pass)
-		mutex.Lock()
-		t.add(part, counter)
-		t.addWide(r, part, matches, counter)
-		mutex.Unlock()
+		add(func() {
+			t.add(part, counter)
+			t.addWide(r, part, matches, counter)
+		})
 		if named == nil {
 			return
 		}
@@ -91,9 +96,7 @@ func (m *matched) count(r *run) index.Counts {
 				counter.add(d, 0)
 			}
 		}
-		mutex.Lock()
-		defer mutex.Unlock()
-		named.add(part, counter)
+		add(func() { named.add(part, counter) })
 	})
 	if named != nil {
 		t.addNamed(named)
