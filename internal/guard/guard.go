@@ -118,7 +118,7 @@ func Result[T any](f func() T) (result T, err error) {
 	return result, err
 }
 
-// Go calls f in a goroutine of its own. A panic of f goes to broke.
+// Go calls f in a goroutine of its own. A panic of f, or the error that it aborts with, goes to broke.
 func Go(f func(), broke func(error)) { go Func(f, broke)() }
 
 // Func returns f for somebody else's goroutine: a timer's, or a sync.WaitGroup's. A panic of f goes to broke, whose own
@@ -131,7 +131,7 @@ func Func(f func(), broke func(error)) func() {
 	}
 }
 
-// Group is an errgroup.Group whose functions are given to Run: a panic of one is its error.
+// Group is an errgroup.Group whose functions are given to Run: a panic of one, too, is its error.
 type Group struct{ *errgroup.Group }
 
 // NewGroup returns a group, and a context that ends with the group's first error.
